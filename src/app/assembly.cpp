@@ -275,6 +275,24 @@ void Assembly::follow(const Endpoints::Known& known) {
   }
 }
 
+// To this endpoint's server of before: on every worker what was connected to it before a time. A
+// whole cluster's is one node of several, to which routing/ leads by itself.
+void Assembly::leave(std::size_t endpoint,
+                     io::TimePoint before,
+                     const std::function<void()>& done) {
+  const auto missing = std::make_shared<std::atomic<std::size_t>>(workers_.size());
+  for (const auto& parts : workers_) {
+    parts->worker.loop().post([&served = *parts->endpoints[endpoint], before, missing, done] {
+      if (!served.routed) {
+        served.clients.on_upstream_changed(before);
+      }
+      if (--*missing == 0) {
+        done();
+      }
+    });
+  }
+}
+
 // Of every loop that serves. They may be on their way to loops that outlive those who ask.
 std::vector<views::Heartbeat> Assembly::heartbeats() {
   std::vector<views::Heartbeat> all;
@@ -331,6 +349,9 @@ void Assembly::run() {
   report_start(log_, *generation_, worker_count_);
   const bool is_in_pod = config::process_environment()("KUBERNETES_SERVICE_HOST").has_value();
   report_reach(log_, config_.listen, is_container_of_its_own(kContainerMarks, is_in_pod));
+  endpoints_.set_on_left([this](std::size_t endpoint, io::TimePoint before, const auto& done) {
+    leave(endpoint, before, done);
+  });
   endpoints_.open(config_, generation_->numbering());
   if (storage_) {
     endpoints_.keep_in(*storage_);

@@ -97,6 +97,7 @@ class Assembly {
   void listen();
   void hand_over(int socket, std::size_t listen);
   void follow(const Endpoints::Known& known);
+  void leave(std::size_t endpoint, io::TimePoint before, const std::function<void()>& done);
   void stop_accepting();
   void tell_proven();
   std::vector<views::Heartbeat> heartbeats();

@@ -59,7 +59,7 @@ struct Assembly::WorkerParts {
         return;
       }
       settings.upstream.address = node.value_or(config::Address{});
-      clients.on_upstream_changed();
+      clients.on_upstream_changed(io::TimePoint::max());
     }
 
     proxy::Session::Settings settings;  // the worker's own to read and, at a reload, to replace

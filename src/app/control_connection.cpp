@@ -24,16 +24,9 @@ upstream::Questions questions_for(const config::Upstream& redis,
 
 }  // namespace
 
-ControlConnection::ControlConnection(redis::Facts& facts,
-                                     OnSeen on_seen,
-                                     const io::TlsSlot& tls,
-                                     log::EventLog& log,
-                                     bool of_whole_cluster)
-    : facts_(facts),
-      on_seen_(std::move(on_seen)),
-      tls_(tls),
-      log_(log),
-      of_whole_cluster_(of_whole_cluster) {
+ControlConnection::ControlConnection(
+    redis::Facts& facts, Calls calls, const io::TlsSlot& tls, log::EventLog& log, Kind kind)
+    : facts_(facts), calls_(std::move(calls)), tls_(tls), log_(log), kind_(kind) {
   facts_.set_on_doubt([this](redis::Facts::Urgency urgency) {
     const std::lock_guard lock(mutex_);
     if (!control_) {
@@ -83,7 +76,10 @@ void ControlConnection::forget() {
 
 void ControlConnection::forget_what_is_known() {
   ++opened_;
+  ++servers_;
   facts_.lost({.why = "it leads to another node", .is_up = true});
+  const std::lock_guard lock(meeting_);
+  met_.reset();
 }
 
 std::unique_ptr<upstream::Control> ControlConnection::make(
@@ -91,14 +87,20 @@ std::unique_ptr<upstream::Control> ControlConnection::make(
   const auto is_current = [this, mine = opened_.load()] { return opened_ == mine; };
   return std::make_unique<upstream::Control>(
       redis,
-      questions_for(redis, namespaces, numbering_, of_whole_cluster_),
+      questions_for(redis, namespaces, numbering_, kind_.is_whole_cluster),
       upstream::Control::Calls{
           .epoch = [this] { return facts_.epoch(); },
           .users = [this] { return facts_.users_to_ask(); },
           .on_facts =
               [this, is_current](std::uint64_t epoch, redis::Reading reading) {
-                if (is_current()) {
+                if (is_current() && leaving_ == 0) {
                   facts_.publish(epoch, std::move(reading));
+                }
+              },
+          .on_server =
+              [this, is_current](const upstream::Server& server) {
+                if (is_current()) {
+                  on_server(server);
                 }
               },
           .on_reachable =
@@ -111,7 +113,7 @@ std::unique_ptr<upstream::Control> ControlConnection::make(
           .on_lost =
               [this, is_current](bool is_up, const std::string& why) {
                 if (is_current()) {
-                  facts_.lost({.why = why, .is_up = is_up});
+                  on_lost(is_up, why);
                 }
               },
           .on_allowed =
@@ -127,11 +129,69 @@ std::unique_ptr<upstream::Control> ControlConnection::make(
 void ControlConnection::on_reachable(bool reachable,
                                      const std::string& address,
                                      const std::string& why) {
-  on_seen_(reachable ? views::RedisSeen::up : views::RedisSeen::down);
+  calls_.on_seen(reachable ? views::RedisSeen::up : views::RedisSeen::down);
   if (reachable) {
     log_.info("upstream_up", {{"address", address}});
   } else {
     log_.warning("upstream_down", {{"why", why}, {"address", address}});
+  }
+}
+
+// The first one is compared with nothing: what is connected by then was led there, too.
+std::optional<io::TimePoint> ControlConnection::left_before(const upstream::Server& server) const {
+  if (!met_) {
+    return std::nullopt;
+  }
+  const upstream::Server& before = met_->server;
+  if (server.is_led_to_anew && server.connected_at != before.connected_at) {
+    return server.connected_at;
+  }
+  if (!server.run_id.empty() && !before.run_id.empty() && server.run_id != before.run_id) {
+    const bool is_started_since = met_->closed_at && server.uptime &&
+                                  *server.uptime <= std::chrono::ceil<std::chrono::seconds>(
+                                                        io::now_since_boot() - *met_->closed_at);
+    return is_started_since ? *met_->closed_at : server.connected_at;
+  }
+  const bool has_other_role =
+      server.is_master && before.is_master && *server.is_master != *before.is_master;
+  return has_other_role && !kind_.is_in_cluster ? std::optional(io::TimePoint::max())
+                                                : std::nullopt;
+}
+
+void ControlConnection::on_server(const upstream::Server& server) {
+  std::unique_lock lock(meeting_);
+  const std::optional<io::TimePoint> before = left_before(server);
+  const std::optional<bool> was_master = met_ ? met_->server.is_master : std::nullopt;
+  met_ = {.server = server, .closed_at = std::nullopt};
+  met_->server.is_master = server.is_master ? server.is_master : was_master;
+  lock.unlock();
+  if (before) {
+    leave(*before, server);
+  }
+}
+
+// Nothing is answered before all workers have ended what leads to the one before.
+void ControlConnection::leave(io::TimePoint before, const upstream::Server& server) {
+  facts_.lost({.why = "another server is behind its address", .is_up = true});
+  ++servers_;
+  ++leaving_;
+  const bool is_master = server.is_master.value_or(false);
+  log_.warning("upstream_changed",
+               {{"run_id", server.run_id}, {"role", is_master ? "master" : "replica"}});
+  calls_.on_left(before, [this] {
+    --leaving_;
+    const std::lock_guard lock(mutex_);
+    if (control_) {
+      control_->refresh();
+    }
+  });
+}
+
+void ControlConnection::on_lost(bool is_up, const std::string& why) {
+  facts_.lost({.why = why, .is_up = is_up});
+  const std::lock_guard lock(meeting_);
+  if (met_ && !is_up && !met_->closed_at) {
+    met_->closed_at = io::now_since_boot();
   }
 }
 

@@ -57,10 +57,13 @@ std::size_t Endpoints::endpoint_for(const config::Listen& listen, Leads leads) {
   const bool is_whole_cluster = is_cluster_ && leads == Leads::to_redis;
   all_.push_back(std::make_unique<Endpoint>(
       leads,
-      [this, number](views::RedisSeen seen) { note(number, seen); },
+      ControlConnection::Calls{
+          .on_seen = [this, number](auto seen) { note(number, seen); },
+          .on_left = [this, number](io::TimePoint before,
+                                    auto done) { on_left_(number, before, std::move(done)); }},
       tls_,
       log_,
-      is_whole_cluster));
+      ControlConnection::Kind{.is_whole_cluster = is_whole_cluster, .is_in_cluster = is_cluster_}));
   if (leads == Leads::to_node) {
     nodes_.push_back({.endpoint = number, .port = listen.address.port});
   } else if (leads == Leads::to_sentinel) {
@@ -328,13 +331,13 @@ void Endpoints::open(std::size_t endpoint) {
   all_[endpoint]->control.open(std::move(redis), config_->namespaces, numbering_);
 }
 
-std::optional<config::Upstream> Endpoints::redis_of(std::string_view key) const {
+std::optional<upstream::RedisPlace> Endpoints::redis_of(std::string_view key) const {
   const std::lock_guard lock(opening_);
   if (!config_) {
     return std::nullopt;
   }
   if (!has_watch()) {
-    return config_->upstream;
+    return upstream::RedisPlace(config_->upstream, servers_at(config_->upstream.address));
   }
   if (!published_) {
     return std::nullopt;
@@ -345,8 +348,19 @@ std::optional<config::Upstream> Endpoints::redis_of(std::string_view key) const 
     node =
         owner == nullptr ? std::nullopt : std::optional(upstream::ClusterWatch::address_of(*owner));
   }
-  return node ? std::optional(upstream::ClusterWatch::settings_of(config_->upstream, *node))
-              : std::nullopt;
+  if (!node) {
+    return std::nullopt;
+  }
+  return upstream::RedisPlace(upstream::ClusterWatch::settings_of(config_->upstream, *node),
+                              servers_at(*node));
+}
+
+// Of one to which no port leads nobody asks: it is known by its address alone.
+std::uint64_t Endpoints::servers_at(const config::Address& address) const {
+  const auto found = std::ranges::find_if(all_, [&address](const auto& each) {
+    return each->leads != Leads::to_sentinel && each->node == address;
+  });
+  return found == all_.end() ? 0 : (*found)->control.servers();
 }
 
 NodeBoard::Heard Endpoints::heard(std::size_t endpoint) const {

@@ -41,6 +41,7 @@
 #include "redis/facts.h"
 #include "source/storage_directory.h"
 #include "upstream/cluster_watch.h"
+#include "upstream/redis_connector.h"
 #include "upstream/sentinel_watch.h"
 #include "views/process_state.h"
 
@@ -83,6 +84,11 @@ class Endpoints {
   bool has_watch() const { return cluster_ != nullptr || sentinels_ != nullptr; }
   // Null: Redis is one server.
   const guard::NodeView* node_view() const { return has_watch() ? &board_ : nullptr; }
+  // What was connected to this endpoint's server before a time is to be ended, and then `done`
+  // called; on the thread of its control connection. Set before open().
+  using OnLeft = std::function<void(
+      std::size_t endpoint, io::TimePoint before, const std::function<void()>& done)>;
+  void set_on_left(OnLeft on_left) { on_left_ = std::move(on_left); }
   // What is asked of all of them, from now on.
   void open(const config::Config& config, std::uint64_t numbering);
   // Nodes keep their endpoints over a restart, too. Before watch(). Outlives this.
@@ -100,7 +106,7 @@ class Endpoints {
   void publish(const Known& known, std::span<const Change> changes);
   // The Redis that has this key: the one there is, the master that the Sentinels name, or of a
   // cluster the node that has its slot. Nothing: that is not known. Any thread.
-  std::optional<config::Upstream> redis_of(std::string_view key) const;
+  std::optional<upstream::RedisPlace> redis_of(std::string_view key) const;
   bool leads_somewhere(std::size_t endpoint) const { return all_[endpoint]->node.has_value(); }
 
  private:
@@ -108,11 +114,11 @@ class Endpoints {
   enum class Leads : std::uint8_t { to_redis, to_node, to_sentinel };
   struct Endpoint {
     Endpoint(Leads where,
-             ControlConnection::OnSeen on_seen,
+             ControlConnection::Calls calls,
              const io::TlsSlot& tls,
              log::EventLog& log,
-             bool of_whole_cluster)
-        : leads(where), control(facts, std::move(on_seen), tls, log, of_whole_cluster) {}
+             ControlConnection::Kind kind)
+        : leads(where), control(facts, std::move(calls), tls, log, kind) {}
 
     Leads leads;
     std::optional<config::Address> node;
@@ -139,6 +145,7 @@ class Endpoints {
   void keep();
   void note(std::size_t endpoint, views::RedisSeen seen);
   NodeBoard::Heard heard(std::size_t endpoint) const;
+  std::uint64_t servers_at(const config::Address& address) const;
 
   views::ProcessState& process_state_;
   const io::TlsSlot& tls_;
@@ -160,6 +167,7 @@ class Endpoints {
   std::unique_ptr<const config::Config> config_;  // null: not open yet
   std::uint64_t numbering_ = 0;
   std::function<void(Known)> on_known_;
+  OnLeft on_left_;
   // What watches, if anything does.
   std::unique_ptr<upstream::ClusterWatch> cluster_;
   std::unique_ptr<upstream::SentinelWatch> sentinels_;

@@ -12,28 +12,28 @@ class Session final : public source::RedisSession {
  public:
   Session(const Endpoints& endpoints,
           std::string key,
-          config::Address address,
+          upstream::RedisPlace place,
           upstream::RedisCalls calls)
       : endpoints_(endpoints),
         key_(std::move(key)),
-        address_(std::move(address)),
+        place_(std::move(place)),
         calls_(std::move(calls)) {}
 
   // It is asked where the key is behind the answer: what a master of before still says is nothing.
   Answer ask(std::initializer_list<std::string_view> command) override {
     auto answer = calls_.call(std::span(command.begin(), command.size()));
     const auto now = endpoints_.redis_of(key_);
-    if (!now || now->address != address_) {
-      return std::unexpected("the filter's key is in another Redis now than in " + address_.text());
+    const std::string address = place_.settings.address.text();
+    if (!now || !now->is_at(place_)) {
+      return std::unexpected("the filter's key is in another Redis now than the one in " + address);
     }
-    return answer ? std::move(answer)
-                  : Answer(std::unexpected(address_.text() + ": " + answer.error()));
+    return answer ? std::move(answer) : Answer(std::unexpected(address + ": " + answer.error()));
   }
 
  private:
   const Endpoints& endpoints_;
   std::string key_;
-  config::Address address_;
+  upstream::RedisPlace place_;
   upstream::RedisCalls calls_;
 };
 
@@ -46,11 +46,11 @@ source::OpenRedis redis_for_sources(const Endpoints& endpoints, const io::TlsSlo
     if (!redis) {
       return std::unexpected("it is not known yet which Redis has the filter's key");
     }
-    auto calls = upstream::RedisCalls::open(*redis, tls);
+    auto calls = upstream::RedisCalls::open(redis->settings, tls);
     if (!calls) {
       return std::unexpected(std::move(calls.error()));
     }
-    return std::make_unique<Session>(endpoints, key, redis->address, *std::move(calls));
+    return std::make_unique<Session>(endpoints, key, *redis, *std::move(calls));
   };
 }
 

@@ -60,6 +60,7 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "suppressed",
     "tls_warning",
     "unused_source",
+    "upstream_changed",
     "upstream_down",
     "upstream_refused",
     "upstream_tls_failed",

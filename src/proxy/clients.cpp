@@ -68,10 +68,10 @@ void Clients::cut_off() {
   }
 }
 
-void Clients::on_upstream_changed() {
-  upstreams_.forget_all();  // first: who goes on joins those to come
+void Clients::on_upstream_changed(io::TimePoint before) {
+  upstreams_.forget_all(before);  // first: who goes on joins those to come
   for (Session* const session : all()) {
-    session->on_upstream_changed();
+    session->on_upstream_changed(before);
   }
 }
 

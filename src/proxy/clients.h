@@ -99,10 +99,11 @@ class Clients final : Session::Owner {
   void on_limits_changed();
   // Who waits for a proof. Its is_to_hear(): any thread.
   ProofWaiters& proofs() { return proofs_; }
-  // The settings name another Redis from now on: whoever has a connection of its own to the one
-  // before, or is owed a reply by it, ends, as Redis closes its clients when it is demoted. The
-  // others go on.
-  void on_upstream_changed();
+  // Another Redis is where the settings lead from now on: whoever has a connection of its own to
+  // the one before, or is owed a reply by it, ends, as Redis closes its clients when it is demoted.
+  // The others go on. What was connected `before` leads to the one before, what came later to this
+  // one.
+  void on_upstream_changed(io::TimePoint before);
   // For the choice of the least loaded worker: also those who are on their way to this one.
   std::size_t count() const { return count_.load(std::memory_order_relaxed); }
 

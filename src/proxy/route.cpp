@@ -143,11 +143,17 @@ void Route::retire() {
   }
 }
 
-bool Route::leave_redis() {
-  if (is_lost_ || own_ || (shared_ != nullptr && shared_->in_flight(*this) > 0)) {
+bool Route::leave_redis(io::TimePoint before) {
+  if (is_lost_ || (own_ && own_->opened_at() < before)) {
     return false;
   }
-  leave_shared();
+  const bool is_owed = shared_ != nullptr && shared_->in_flight(*this) > 0;
+  if (is_owed && shared_->opened_at(*this) < before) {
+    return false;
+  }
+  if (!is_owed) {
+    leave_shared();
+  }
   return true;
 }
 

@@ -82,9 +82,9 @@ class Route final : upstream::GreetedConnection::Owner,
   // All replies have come: a lease that has served is given back.
   void settle();
   void retire();  // for new work Redis is to be reached anew (upstream::Upstreams)
-  // Commands go to another Redis from now on. False: with the one before there is something of this
-  // client's.
-  [[nodiscard]] bool leave_redis();
+  // Commands go to another Redis from now on than what was connected `before` leads to. False:
+  // there is something of this client's there.
+  [[nodiscard]] bool leave_redis(io::TimePoint before);
 
   bool has_own() const { return own_ != nullptr; }
   ReplyOrder::Unasked takes_unasked() const {

@@ -50,12 +50,15 @@ void Session::on_limits_changed() {
   }
 }
 
-void Session::on_upstream_changed() {
+void Session::on_upstream_changed(io::TimePoint before) {
   if (phase_ >= Phase::ending) {
     return;  // what it is owed, it has had
   }
-  if (!route_.leave_redis()) {
+  if (!route_.leave_redis(before)) {
     end();
+    return;
+  }
+  if (route_.has_own()) {
     return;
   }
   state_.upstream_is_down();

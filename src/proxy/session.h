@@ -136,8 +136,8 @@ class Session final : public io::Disposable,
   void cut_off();  // a drained one for which nobody waits any longer
   // The settings are other ones from now on; within a batch.
   void on_limits_changed();
-  // They name another Redis: it goes on there if it has nothing with the one before, and ends else.
-  void on_upstream_changed();
+  // Clients::on_upstream_changed().
+  void on_upstream_changed(io::TimePoint before);
 
  private:
   // Its life, from above to below.

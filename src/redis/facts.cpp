@@ -148,6 +148,10 @@ bool Facts::asks_for(std::string_view user) const {
 }
 
 std::uint64_t Facts::note_error(std::string_view first_bytes) {
+  if (first_bytes.starts_with("-READONLY ")) {  // it serves reads; but it may be no master any more
+    doubt();
+    return 0;
+  }
   return std::ranges::any_of(kNotServed, [&](auto error) { return first_bytes.starts_with(error); })
              ? doubt()
              : 0;

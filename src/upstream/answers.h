@@ -5,11 +5,13 @@
 // Limits: as many users as are asked for.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "io/clock.h"
 #include "redis/reading.h"
 
 namespace cuckooguard::upstream {
@@ -39,9 +41,21 @@ struct RefusedQuestion {
   std::string error;  // Redis's, without '-'
 };
 
+// Whose answers they are.
+struct Server {
+  std::string run_id{};  // from its start to its end; empty: it does not say
+  std::optional<std::chrono::seconds> uptime{};
+  std::optional<bool> is_master{};  // nullopt: it does not say
+  io::TimePoint connected_at{};     // the connection was begun
+  // The address has come to lead there since the last connection, or may have: all connections
+  // that are older than this one may be another server's, whatever run_id says.
+  bool is_led_to_anew = false;
+};
+
 struct Answers {
   // Its commands: with the first of each connection.
   redis::Reading reading{.is_master = std::nullopt, .takes_writes = false};
+  Server server;
   std::optional<bool> is_cluster;        // nullopt: it does not say
   std::vector<RefusedQuestion> refused;  // for want of a right, or of a login
 };

@@ -18,6 +18,7 @@ namespace cuckooguard::upstream {
 namespace {
 
 constexpr const char* kDefaultUser = "default";
+constexpr const char* kLeadsElsewhere = "its address leads to another server now";
 
 // Errors of PING that Redis has for whom it has let in.
 constexpr std::array<std::string_view, 5> kSaidToWhoIsIn{
@@ -36,14 +37,19 @@ Control::Control(const config::Upstream& settings,
                  const io::TlsSlot* tls)
     : connector_(settings, tls, kCallTimeout),
       questions_(std::move(questions)),
-      calls_(std::move(calls)) {}
+      calls_(std::move(calls)),
+      watch_(connector_,
+             {.on_moved = [this](const std::string& run_id) { on_moved(run_id); },
+              .on_several = [this](const std::string& several) { on_several(several); }}) {}
 
 Control::~Control() {
+  end_soon();
   thread_ = {};  // before what it works with
 }
 
 void Control::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  watch_.start();
 }
 
 void Control::refresh() {
@@ -57,12 +63,17 @@ void Control::run(const std::stop_token& stop) {
     std::string why;
     is_up_ = false;
     is_turned_away_ = false;
+    connected_at_ = io::now_since_boot();
     const Redis redis = connect(why);
     if (redis) {
       why = keep_asking(*redis, stop);
     }
     if (stop.stop_requested()) {
       return;
+    }
+    if (leave_server()) {
+      calls_.on_lost(true, kLeadsElsewhere);
+      continue;
     }
     calls_.on_lost(is_up_, why);
     if (!is_turned_away_) {
@@ -77,7 +88,7 @@ std::string Control::keep_asking(redisContext& redis, const std::stop_token& sto
   while (!stop.stop_requested()) {
     const std::uint64_t epoch = calls_.epoch();
     const bool trusts = connector_.settings().acl == config::Acl::trust;
-    const auto asked_at = std::chrono::steady_clock::now();
+    const TimePoint asked_at = io::now_since_boot();
     std::optional<Answers> answers =
         inquiry.ask(trusts ? std::vector<std::string>{} : calls_.users());
     if (!answers) {
@@ -88,7 +99,9 @@ std::string Control::keep_asking(redisContext& redis, const std::stop_token& sto
     learn_whether_password_is_needed(answers->reading.users);
     const Pause pause = pause_after(answers->reading, asked_at);
     tell_reachable(true, {});
-    tell_allowed(not_allowed(connector_.settings(), *answers));
+    if (!be_with(answers->server)) {
+      return kLeadsElsewhere;
+    }
     tell(epoch, *std::move(answers));
     if (!rest(redis.fd, pause)) {
       return "Redis has closed the connection";
@@ -98,10 +111,8 @@ std::string Control::keep_asking(redisContext& redis, const std::stop_token& sto
 }
 
 // A Redis that closes silent clients must not take this connection for one.
-Control::Pause Control::pause_after(const redis::Reading& reading,
-                                    std::chrono::steady_clock::time_point asked_at) {
-  const auto took =
-      std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - asked_at);
+Control::Pause Control::pause_after(const redis::Reading& reading, TimePoint asked_at) {
+  const auto took = std::chrono::ceil<std::chrono::milliseconds>(io::now_since_boot() - asked_at);
   const bool serves = reading.availability == redis::Availability::available;
   Pause pause{.most = serves ? kEvery : kRetryEvery,
               .least = std::clamp(kQuietParts * took, kSoon, kEvery)};
@@ -114,21 +125,83 @@ Control::Pause Control::pause_after(const redis::Reading& reading,
 void Control::tell(std::uint64_t epoch, Answers answers) {
   redis::Users& users = answers.reading.users;
   const bool trusts = connector_.settings().acl == config::Acl::trust;
-  const bool is_of_wrong_kind = upstream::is_of_wrong_kind(connector_.settings(), answers);
+  const std::string several = this->several();
+  tell_allowed(report_on(answers, several));
+  const bool is_of_wrong_kind =
+      !several.empty() || upstream::is_of_wrong_kind(connector_.settings(), answers);
   users.trusts_everyone = trusts && !is_of_wrong_kind;
   // In doubt nobody is known, unless the operator has said that there is nothing to ask.
   if (is_of_wrong_kind || (!answers.is_cluster && !trusts)) {
     users.unrestricted.clear();
     users.restricted.clear();
     if (is_of_wrong_kind) {  // whose clients may ask the guard itself why it does nothing
-      users.refusal = not_allowed(connector_.settings(), answers).why;
+      users.refusal = report_on(answers, several).why;
     } else {
       users.default_needs_no_password = false;
       users.refusal =
           users.refusal.empty() ? "it does not say whether it runs in cluster mode" : users.refusal;
     }
   }
+  if (calls_.on_server) {
+    calls_.on_server(answers.server);
+  }
   calls_.on_facts(epoch, std::move(answers.reading));
+}
+
+redis::ControlReport Control::report_on(const Answers& answers, const std::string& several) const {
+  if (several.empty()) {
+    return not_allowed(connector_.settings(), answers);
+  }
+  return {.state = redis::ControlReport::State::unsupported,
+          .why = several,
+          .hint =
+              "let the address in `upstream` lead to one server at a time, or give each server "
+              "a guard, or an address, of its own; until then every key passes"};
+}
+
+// False: this connection's server is not the one that the address leads to.
+bool Control::be_with(Server& server) {
+  server.connected_at = connected_at_;
+  server.is_led_to_anew = is_led_to_anew_;
+  std::unique_lock lock(mutex_);
+  run_id_ = server.run_id;
+  const bool is_moved = is_moved_;
+  lock.unlock();
+  watch_.connected(server.run_id);
+  return !is_moved;
+}
+
+// Whether the connection was given up for that.
+bool Control::leave_server() {
+  std::unique_lock lock(mutex_);
+  const bool is_moved = std::exchange(is_moved_, false);
+  const bool was_told = !std::exchange(run_id_, {}).empty();
+  lock.unlock();
+  watch_.connected({});
+  is_led_to_anew_ = is_moved || (is_led_to_anew_ && !was_told);
+  return is_moved;
+}
+
+void Control::on_moved(const std::string& run_id) {
+  std::unique_lock lock(mutex_);
+  if (run_id != run_id_) {
+    return;  // it has been left already
+  }
+  is_moved_ = true;
+  lock.unlock();
+  refresh();
+}
+
+void Control::on_several(const std::string& several) {
+  std::unique_lock lock(mutex_);
+  several_ = several;
+  lock.unlock();
+  refresh();
+}
+
+std::string Control::several() const {
+  const std::lock_guard lock(mutex_);
+  return several_;
 }
 
 Control::Redis Control::connect(std::string& why) {

@@ -9,6 +9,9 @@
 // The loss of the connection is seen at once, not with the next asking: a Redis that is back may be
 // another one. After a reconnect everything is asked anew before on_facts is called again.
 //
+// Whether the address still leads to this server is looked at beside it (upstream/server_watch.h).
+// If not, the connection is given up, and the next one's Server says so.
+//
 // Whether a client must authenticate at all is said by ACL GETUSER default; where that may not be
 // asked, or `acl: trust` has no user asked for, it is tried each time on a connection that is
 // opened for it: one that has stood for longer would not tell.
@@ -19,13 +22,14 @@
 // of a cluster that the configuration does not know of, or a Redis that should be one and is none:
 // its facts have no users, so that the guard answers nothing. That is no reason to end: Redis need
 // not even be up when the guard starts.
-// Limits: one connection; each call waits at most kCallTimeout.
+// Limits: one connection, and the watch's; each call waits at most kCallTimeout.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -33,9 +37,11 @@
 #include <vector>
 
 #include "config/config.h"
+#include "io/clock.h"
 #include "io/tls_credentials.h"
 #include "upstream/answers.h"
 #include "upstream/redis_connector.h"
+#include "upstream/server_watch.h"
 #include "upstream/wake_up.h"
 
 struct redisContext;
@@ -55,6 +61,7 @@ class Control {
     std::function<std::uint64_t()> epoch;
     std::function<std::vector<std::string>()> users;
     std::function<void(std::uint64_t epoch, redis::Reading)> on_facts;
+    std::function<void(const Server&)> on_server;  // before each on_facts: whose they are
     std::function<void(bool reachable, const std::string& why)> on_reachable;  // on change only
     // After each try that failed. It is up if it takes connections, but does not answer, or does
     // not let the guard log in.
@@ -74,7 +81,10 @@ class Control {
 
   void start();
   // It asks no more, and its end will not be waited for as long. The owner's thread.
-  void end_soon() { thread_.request_stop(); }
+  void end_soon() {
+    thread_.request_stop();
+    watch_.end_soon();
+  }
 
   // Ask again now, because an ACL command has passed by; or before long, because something may have
   // changed. Any thread.
@@ -83,6 +93,7 @@ class Control {
 
  private:
   using Redis = RedisConnector::Redis;
+  using TimePoint = io::TimePoint;
 
   // Between two askings.
   struct Pause {
@@ -97,9 +108,15 @@ class Control {
   bool log_in(redisContext& redis, std::string& why);
   void learn_whether_password_is_needed(redis::Users& users) const;
   bool tries_in_vain_without_password() const;
-  static Pause pause_after(const redis::Reading& reading,
-                           std::chrono::steady_clock::time_point asked_at);
+  static Pause pause_after(const redis::Reading& reading, TimePoint asked_at);
   void tell(std::uint64_t epoch, Answers answers);
+  // On the watch's thread.
+  void on_moved(const std::string& run_id);
+  void on_several(const std::string& several);
+  redis::ControlReport report_on(const Answers& answers, const std::string& several) const;
+  std::string several() const;
+  bool be_with(Server& server);
+  bool leave_server();
   void tell_reachable(bool reachable, const std::string& why);
   void tell_allowed(redis::ControlReport report);
   // Until it is time to ask again, or the end. False: `redis` (-1: none) was closed meanwhile.
@@ -110,11 +127,18 @@ class Control {
   Calls calls_;
   WakeUp wake_up_;
   std::atomic<bool> is_due_{false};
+  TimePoint connected_at_{};
+  bool is_led_to_anew_ = false;
+  mutable std::mutex mutex_;  // for what follows
+  std::string run_id_;        // of the connection; empty: none, or it does not say
+  bool is_moved_ = false;     // the address does not lead to that one any more
+  std::string several_;       // servers at one time, in words
   bool told_ = false;
   bool reachable_ = false;
   bool is_up_ = false;                          // the last try
   bool is_turned_away_ = false;                 // by the last AUTH
   std::optional<redis::ControlReport> report_;  // as told
+  ServerWatch watch_;
   std::jthread thread_;
 };
 

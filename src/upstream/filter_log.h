@@ -52,6 +52,7 @@
 #include "filled/filters.h"
 #include "filled/store.h"
 #include "io/tls_credentials.h"
+#include "upstream/redis_connector.h"
 
 namespace cuckooguard::upstream {
 
@@ -63,7 +64,7 @@ class FilterLog final : public filled::Store {
   using Status = filled::LogStatus;
 
   // The Redis that has this key at the moment; nothing: it is not known. On the log's thread.
-  using FindRedis = std::function<std::optional<config::Upstream>(std::string_view key)>;
+  using FindRedis = std::function<std::optional<RedisPlace>(std::string_view key)>;
 
   struct Settings {
     std::string prefix = "cuckooguard:filters";  // without '{' and '}'

@@ -146,6 +146,9 @@ std::optional<Answers> Inquiry::ask(std::span<const std::string> users) {
   }
   answers.reading.idle_timeout = idle_timeout_of(*timeout);
   answers.reading.takes_writes = takes_writes(*info);
+  answers.server.run_id = run_id_of(*info);
+  answers.server.uptime = uptime_of(*info);
+  answers.server.is_master = answers.reading.is_master;
   for (auto rest = users.subspan(first.size()); !rest.empty();) {
     const auto next = rest.first(std::min(rest.size(), kUsersAtOnce));
     append_users(redis_, next);

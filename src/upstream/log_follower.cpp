@@ -177,7 +177,7 @@ LogFollower::Done LogFollower::connect() {
     return std::unexpected(Failure{.state = State::loading,
                                    .why = "it is not known yet which Redis has the filters' log"});
   }
-  const RedisConnector connector(*redis, tls_, kCallTimeout);
+  const RedisConnector connector(redis->settings, tls_, kCallTimeout);
   std::string why;
   following_ = open(connector, why);
   appending_ = following_ ? open(connector, why) : nullptr;
@@ -187,7 +187,7 @@ LogFollower::Done LogFollower::connect() {
   // What was sent on another connection may arrive yet: its numbers must not come after newer ones.
   writer_ = random_name();
   counter_ = 0;
-  address_ = redis->address;
+  place_ = *redis;
   return {};
 }
 
@@ -228,8 +228,9 @@ bool LogFollower::await(const Reply& reply, milliseconds wait) {
     until = quiet;
   }
   const auto redis = find_redis_(keys_.meta);
-  if (!redis || redis->address != address_) {
-    following_->give_up("the filters' log is in another Redis now than in " + address_.text());
+  if (!redis || !redis->is_at(*place_)) {
+    following_->give_up("the filters' log is in another Redis now than the one in " +
+                        place_->settings.address.text());
     return false;
   }
   return true;

@@ -141,7 +141,7 @@ class LogFollower {
 
   // The thread's.
   std::stop_token stop_;
-  config::Address address_;  // of both connections
+  std::optional<RedisPlace> place_;  // of both connections
   std::unique_ptr<PipelinedRedis> appending_;
   std::unique_ptr<PipelinedRedis> following_;
   std::optional<State> state_;  // as told

@@ -7,9 +7,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "config/config.h"
 #include "io/tls_credentials.h"
@@ -18,6 +20,20 @@
 struct redisContext;
 
 namespace cuckooguard::upstream {
+
+// Where something is, and which of the servers that have been behind that address has it: what one
+// has said is nothing to the next.
+struct RedisPlace {
+  // NOLINTNEXTLINE(google-explicit-constructor): an address behind which there is but one
+  RedisPlace(config::Upstream its_settings, std::uint64_t its_server = 0)
+      : settings(std::move(its_settings)), server(its_server) {}
+
+  config::Upstream settings;
+  std::uint64_t server;
+  bool is_at(const RedisPlace& other) const {
+    return server == other.server && settings.address == other.settings.address;
+  }
+};
 
 class RedisConnector {
  public:

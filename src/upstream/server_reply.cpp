@@ -1,5 +1,6 @@
 #include "upstream/server_reply.h"
 
+#include <charconv>
 #include <string>
 
 #include "upstream/redis_reply.h"
@@ -49,6 +50,18 @@ bool takes_writes(const redisReply& reply) {
          line_value(info, "rdb_last_bgsave_status") == "ok" &&
          line_value(info, "aof_last_write_status") == "ok" &&
          line_value(info, "min_slaves_good_slaves").empty();
+}
+
+std::string run_id_of(const redisReply& reply) {
+  return is_error(reply) ? std::string() : std::string(line_value(text_of(reply), "run_id"));
+}
+
+std::optional<std::chrono::seconds> uptime_of(const redisReply& reply) {
+  const std::string_view text =
+      is_error(reply) ? std::string_view{} : line_value(text_of(reply), "uptime_in_seconds");
+  std::chrono::seconds::rep seconds = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  return read.ec == std::errc{} ? std::optional(std::chrono::seconds(seconds)) : std::nullopt;
 }
 
 std::optional<redis::Availability> state_of_error(std::string_view error) {

@@ -4,7 +4,9 @@
 // Source: recorded from Redis 7.0.15.
 #pragma once
 
+#include <chrono>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "redis/reading.h"
@@ -27,6 +29,11 @@ std::optional<ServerKind> kind_of_info(const redisReply& reply);
 // go (-READONLY, -MISCONF, -NOREPLICAS). In doubt it does not: where replicas are wanted, INFO does
 // not say how many.
 bool takes_writes(const redisReply& reply);
+
+// From INFO: what a server calls itself from its start to its end; empty: it does not say.
+std::string run_id_of(const redisReply& reply);
+// The same: how long ago it was started.
+std::optional<std::chrono::seconds> uptime_of(const redisReply& reply);
 
 // Of an error, without '-': one of the states in which Redis refuses reads; nullopt: another error.
 std::optional<redis::Availability> state_of_error(std::string_view error);

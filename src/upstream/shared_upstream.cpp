@@ -153,6 +153,12 @@ io::TimePoint SharedUpstream::opened_at(const Member& member) const {
   return connections_[slots_[member.slot_].connection].opened_at();
 }
 
+bool SharedUpstream::has_older_than(io::TimePoint time) const {
+  return std::ranges::any_of(connections_, [time](const SharedConnection& connection) {
+    return connection.is_open() && connection.opened_at() < time;
+  });
+}
+
 void SharedUpstream::on_replies(std::uint32_t slot, std::string_view bytes, std::uint32_t replies) {
   if (Member* const member = slots_[slot].member) {
     member->on_shared_bytes(bytes, replies);

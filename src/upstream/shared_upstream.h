@@ -104,6 +104,8 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
   bool is_unused() const;
   // Of the connection that the member's replies have come from.
   io::TimePoint opened_at(const Member& member) const;
+  // A connection that was opened before this.
+  bool has_older_than(io::TimePoint time) const;
 
   // For clients that have not logged in: whether one that is new to Redis may join.
   bool takes_newcomers() const { return takes_newcomers_; }

@@ -74,11 +74,21 @@ void Upstreams::retire(const SharedUpstream& shared, io::TimePoint opened_at) {
   }
 }
 
-void Upstreams::forget_all() {
-  std::ranges::move(shared_, std::back_inserter(retired_));
-  shared_.clear();
-  while (!kept_.empty()) {
-    forget(kept_.front());
+void Upstreams::forget_all(io::TimePoint before) {
+  for (auto& shared : shared_) {
+    if (shared->has_older_than(before)) {
+      retired_.push_back(std::move(shared));
+    }
+  }
+  std::erase(shared_, nullptr);
+  std::vector<const Kept*> older;
+  for (const Kept& kept : kept_) {
+    if (kept.connection->opened_at() < before) {
+      older.push_back(&kept);
+    }
+  }
+  for (const Kept* const kept : older) {
+    forget(*kept);
   }
   dispose_unused();
   probe_.ask_anew();

@@ -54,8 +54,8 @@ class Upstreams {
   // For new work there will be other connections; whoever needs one alone gets none of those kept.
   // `opened_at`: of the one that was heard of.
   void retire(const SharedUpstream& shared, io::TimePoint opened_at);
-  // All that there are lead to another Redis than those to come: nobody new gets them.
-  void forget_all();
+  // All that were opened `before` lead to another Redis than those to come: nobody new gets them.
+  void forget_all(io::TimePoint before);
   bool may_retire(io::TimePoint opened_at) const { return loop_.now() - opened_at > kRetiredAfter; }
   bool is_retired(const SharedUpstream& shared) const;
 

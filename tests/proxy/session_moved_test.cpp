@@ -13,7 +13,7 @@ namespace {
 class MovedSession : public SharingClients {
  protected:
   void move() {
-    loop_.as_batch([&] { clients_.on_upstream_changed(); });
+    loop_.as_batch([&] { clients_.on_upstream_changed(io::TimePoint::max()); });
     loop_.run();
   }
 };

@@ -1,0 +1,76 @@
+#include "upstream/server_watch.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace cuckooguard::upstream {
+namespace {
+
+using Next = LedTo::Next;
+
+LedTo at_a() {
+  LedTo led_to;
+  led_to.connected("a");
+  return led_to;
+}
+
+LedTo with_two_servers() {
+  LedTo led_to = at_a();
+  EXPECT_EQ(led_to.reached("b"), Next::ask_again);
+  EXPECT_EQ(led_to.reached("a"), Next::rest);
+  EXPECT_FALSE(led_to.several().empty());
+  return led_to;
+}
+
+TEST(LedTo, another_server_is_believed_when_many_connections_in_a_row_have_reached_it) {
+  LedTo led_to = at_a();
+  EXPECT_EQ(led_to.reached("a"), Next::rest);
+  for (int i = 0; i < LedTo::kSure; ++i) {
+    EXPECT_EQ(led_to.reached("b"), Next::ask_again);
+  }
+  EXPECT_EQ(led_to.reached("b"), Next::moved);
+  EXPECT_TRUE(led_to.several().empty());
+  led_to.connected({});
+  led_to.connected("b");
+  EXPECT_EQ(led_to.reached("b"), Next::rest);
+}
+
+TEST(LedTo, what_cannot_be_reached_says_nothing) {
+  LedTo led_to = at_a();
+  EXPECT_EQ(led_to.reached({}), Next::rest);
+  EXPECT_EQ(led_to.reached("b"), Next::ask_again);
+  EXPECT_EQ(led_to.reached({}), Next::rest);
+  EXPECT_EQ(led_to.reached("a"), Next::rest);
+  EXPECT_TRUE(led_to.several().empty()) << "they were not reached at one time";
+  led_to.connected({});
+  EXPECT_EQ(led_to.reached("b"), Next::rest) << "the guard's own connection is nowhere";
+}
+
+TEST(LedTo, two_servers_at_one_time_are_several_and_not_a_move_each_time) {
+  LedTo led_to = with_two_servers();
+  const std::string told = led_to.several();
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(led_to.reached(i % 3 == 0 ? "b" : "a"), Next::rest);
+    EXPECT_EQ(led_to.several(), told);
+  }
+}
+
+TEST(LedTo, a_third_server_in_a_row_is_one_of_several_too) {
+  LedTo led_to = at_a();
+  EXPECT_EQ(led_to.reached("b"), Next::ask_again);
+  EXPECT_EQ(led_to.reached("c"), Next::rest);
+  EXPECT_FALSE(led_to.several().empty());
+}
+
+TEST(LedTo, when_one_of_several_is_left_all_connections_count_as_moved_also_to_the_same_one) {
+  LedTo led_to = with_two_servers();
+  for (int i = 2; i < LedTo::kAlone; ++i) {  // it was reached once already
+    EXPECT_EQ(led_to.reached("a"), Next::rest);
+  }
+  EXPECT_EQ(led_to.reached("a"), Next::moved);
+  EXPECT_TRUE(led_to.several().empty());
+}
+
+}  // namespace
+}  // namespace cuckooguard::upstream
