@@ -74,6 +74,11 @@ class OnePort : public testing::TestWithParam<const char*> {
     }
     throw std::runtime_error("nobody has it");
   }
+  // By the slots alone.
+  std::size_t owner_index_of(std::string_view key) const {
+    const std::uint64_t slot = slot_of(key);
+    return slot <= 5460 ? 0 : slot <= 10922 ? 1 : 2;
+  }
   void begin_move(std::string_view key, std::size_t from, std::size_t to) const {
     const std::string slot = std::to_string(slot_of(key));
     EXPECT_EQ(cluster_.call(to, {"CLUSTER", "SETSLOT", slot, "IMPORTING", cluster_.id(from)}), kOk);
@@ -209,6 +214,49 @@ TEST_P(OnePort, follows_a_slot_that_moves_and_no_client_sees_it) {
   count_all();
   EXPECT_EQ(client.call({"MGET", tag + "new", tag + "0"}),
             "*2\r\n" + bulk("1") + bulk(std::to_string(counts[0])));
+}
+
+// Redis has ended MULTI with it: what the client writes from then on is learned as ever.
+TEST_P(OnePort, an_exec_that_is_led_elsewhere_is_the_end_of_its_transaction) {
+  const std::size_t from = owner_of("moving");
+  const std::size_t to = (from + 1) % 3;
+  RawClient client = this->client();
+  EXPECT_EQ(client.call({"MULTI"}), kOk);
+  EXPECT_EQ(client.call({"SET", "{moving}", "1"}), kQueued);
+  begin_move("moving", from, to);
+  move_key("{moving}owner", from, to);
+  end_move("moving", to);
+  EXPECT_THAT(client.call({"EXEC"}), StartsWith("-TRYAGAIN "));
+  EXPECT_EQ(client.call({"SET", absent_user(7), "written"}), kOk);
+  EXPECT_EQ(try_call({"GET", absent_user(7)}), bulk("written"));
+}
+
+TEST_P(OnePort, what_one_node_has_done_of_a_split_command_counts_although_another_refuses) {
+  cluster_.call(owner_index_of(absent_user(1)), {"CONFIG", "SET", "min-replicas-to-write", "9"});
+  std::uint64_t other = 2;
+  const std::size_t refusing = owner_index_of(absent_user(1));
+  while (owner_index_of(absent_user(other)) == refusing) {
+    ++other;
+  }
+  EXPECT_EQ(try_call({"GET", absent_user(other)}), absent_reply());
+  EXPECT_THAT(client().call({"DEL", absent_user(other), absent_user(1)}),
+              StartsWith("-NOREPLICAS "));
+  EXPECT_EQ(try_call({"GET", absent_user(other)}), kNil) << "a row may be there from now on";
+}
+
+TEST_P(OnePort, watch_as_the_first_command_inside_multi_is_refused_as_by_redis) {
+  RedisServer single;
+  RawClient direct = single.client();
+  for (const std::string_view key : {"a", "b", "c", "d"}) {  // of all masters
+    RawClient client = this->client();
+    for (const std::string& words : {command({"MULTI"}),
+                                     command({"WATCH", key}),
+                                     command({"PING"}),
+                                     command({"SET", "x", "1"}),
+                                     command({"EXEC"})}) {
+      EXPECT_EQ(client.exchange(words, 1), direct.exchange(words, 1)) << key;
+    }
+  }
 }
 
 TEST_P(OnePort, counts_on_through_a_failover_by_command) {

@@ -11,9 +11,14 @@ bool runs_script(const redis::Command& command) {
   return command.name.starts_with("eval") || command.name == "fcall";
 }
 
-// What it has written before it replies with an error stays.
-bool may_be_half_done(const redis::Command& command) {
-  return command.role == redis::Role::unknown || runs_script(command);
+// What it has written before it replies with an error stays. In front of a whole cluster
+// (routing/split_command.h) nodes may have carried out their part of what another one has refused;
+// before Redis has been asked it may be one.
+bool may_be_half_done(const redis::Command& command, const redis::Snapshot& redis) {
+  const bool may_be_split = redis.is_whole_cluster || redis.epoch == 0;
+  return command.role == redis::Role::unknown || runs_script(command) ||
+         (may_be_split &&
+          (command.name == "mset" || command.name == "del" || command.name == "unlink"));
 }
 
 }  // namespace
@@ -28,7 +33,7 @@ bool Guard::scan_write(const Question& question) {
               .client = client,
               .now = now,
               .is_unseen = client.is_silent() || client.has_unread_replies(),
-              .may_be_half_done = may_be_half_done(command)};
+              .may_be_half_done = may_be_half_done(command, redis)};
   const redis::KeyIndexes keys = redis::key_indexes(command, arguments);
   if (keys.first >= keys.end && runs_script(command)) {
     counters_.scripts_without_keys.add();
@@ -188,11 +193,12 @@ Decision Guard::stream(const resp::Scan& chunk,
   }
   const redis::Command& command =
       client.streamed() != nullptr ? *client.streamed() : redis::find_command({});
-  Write write{.redis = facts(),
+  const redis::Snapshot& redis = facts();
+  Write write{.redis = redis,
               .client = client,
               .now = now,
               .is_unseen = client.is_streamed_unseen(),
-              .may_be_half_done = may_be_half_done(command)};
+              .may_be_half_done = may_be_half_done(command, redis)};
   if (command.role == redis::Role::write || command.role == redis::Role::unknown) {
     scan_chunk(command, chunk, arguments, write);
   }

@@ -1,6 +1,8 @@
 #include "proxy/reply_order.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "io/consumed_front.h"
@@ -9,6 +11,10 @@ namespace cuckooguard::proxy {
 namespace {
 
 using io::forget_consumed;
+
+// Of EXEC: MULTI is over, and nothing was carried out. Redis 7.0 cluster.c, Valkey 8.0 server.c.
+constexpr std::array<std::string_view, 7> kEndMulti{
+    "-EXECABORT ", "-MOVED ", "-ASK ", "-TRYAGAIN ", "-CLUSTERDOWN ", "-CROSSSLOT ", "-REDIRECT "};
 
 }  // namespace
 
@@ -283,10 +289,12 @@ void ReplyOrder::note_end(char type) {
     return;
   }
   if (ends_multi(ended_)) {
-    // An EXEC that Redis has aborted has ended MULTI and WATCH like one that ran, and so has one
-    // that did nothing because of WATCH; any other error of EXEC has not.
+    // An EXEC that Redis has aborted, or led elsewhere, has ended MULTI and WATCH like one that
+    // ran, and so has one that did nothing because of WATCH; any other error of EXEC has not.
     const bool is_nil = type == '*' && head_of_reply().starts_with("*-");
-    const bool is_aborted = type == '-' && head_of_reply().starts_with("-EXECABORT ");
+    const bool is_aborted = type == '-' && std::ranges::any_of(kEndMulti, [&](auto error) {
+                              return head_of_reply().starts_with(error);
+                            });
     type = is_nil || is_aborted ? '_' : type;
   }
   tell(observed_->take(), type);

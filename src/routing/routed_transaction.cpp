@@ -84,6 +84,9 @@ bool RoutedTransport::take_in_transaction(const redis::Command& command, std::st
   if (command.role == redis::Role::reset) {
     return take_change(command, raw);
   }
+  if (command.role == redis::Role::watch) {
+    return take_watch_in_transaction(command, raw);
+  }
   const bool is_about_transaction = routing.to == RoutedTo::transaction;  // Redis's to refuse
   if (!is_about_transaction && routing.to != RoutedTo::by_keys &&
       routing.to != RoutedTo::any_node) {
@@ -104,6 +107,28 @@ bool RoutedTransport::take_in_transaction(const redis::Command& command, std::st
     }
     transaction_.replay.append(raw);
     ++transaction_.replayed;
+  }
+  send_to(*transaction_.link, raw);
+  return true;
+}
+
+// Redis refuses it and goes on with the transaction, but only where it would run it: on the node
+// that has the keys, which is not thereby the transaction's.
+bool RoutedTransport::take_watch_in_transaction(const redis::Command& command,
+                                                std::string_view raw) {
+  const std::vector<std::string_view> keys = routed_keys(command, worker_.arguments.views());
+  if (!keys.empty()) {
+    const std::uint16_t slot = cluster::slot_of(keys.front());
+    const config::Address* const owner = worker_.routes.owner_of(slot);
+    const bool is_elsewhere = owner != nullptr && *owner != transaction_.link->address;
+    const bool may_move = transaction_.slot == RoutedPart::kNoSlot && watched_ == nullptr;
+    if (!cluster::are_of_one_slot(keys) || (is_elsewhere && !may_move)) {
+      refuse_in_transaction(kCrossSlot);
+      return true;
+    }
+    if (is_elsewhere) {
+      return pin_transaction(slot);  // it moves there, and the command is asked about again
+    }
   }
   send_to(*transaction_.link, raw);
   return true;

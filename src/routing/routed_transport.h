@@ -215,6 +215,7 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   // routed_transaction.cpp: what is a client's state on a node.
   bool take_transaction(const redis::Command& command, std::string_view raw);
   bool take_in_transaction(const redis::Command& command, std::string_view raw);
+  bool take_watch_in_transaction(const redis::Command& command, std::string_view raw);
   bool take_keys_in_transaction(Words keys, std::string_view raw);
   bool end_transaction(const redis::Command& command, std::string_view raw);
   bool pin_transaction(std::uint16_t slot);

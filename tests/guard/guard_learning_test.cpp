@@ -252,6 +252,20 @@ TEST(GuardLearning, a_script_may_have_written_although_it_failed) {
   }
 }
 
+// One port for a cluster: another node has carried out its part of what one has refused.
+TEST(GuardLearning, a_part_of_what_is_split_may_be_written_although_the_whole_was_refused) {
+  GuardedShop shop;
+  shop.facts.publish(shop.facts.epoch(),
+                     {.users = {.unrestricted = {"default"}, .default_needs_no_password = true},
+                      .is_whole_cluster = true});
+  shop.write({"DEL", "user:500", "user:501"}, '-');
+  EXPECT_FALSE(shop.answers_others({"GET", "user:501"}));
+  shop.write({"MSET", "user:502", "x", "user:503", "x"}, '-');
+  EXPECT_FALSE(shop.answers_others({"GET", "user:502"}));
+  shop.write({"SET", "user:504", "x"}, '-');
+  EXPECT_TRUE(shop.answers_others({"GET", "user:504"})) << "which is not split";
+}
+
 TEST(GuardLearning, the_time_begins_with_the_reply) {
   GuardedShop shop;
   shop.decide({"BLMOVE", "list", "user:500", "LEFT", "LEFT", "0"});

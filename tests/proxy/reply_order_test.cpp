@@ -173,10 +173,17 @@ TEST(ReplyOrder, an_observed_reply_is_settled_by_its_last_byte_and_not_by_its_fi
   EXPECT_TRUE(chain.state.is_settled());
 }
 
-TEST(ReplyOrder, an_aborted_exec_has_ended_multi_and_a_refused_one_has_not) {
+TEST(ReplyOrder,
+     an_exec_that_is_aborted_or_led_elsewhere_has_ended_multi_and_a_refused_one_has_not) {
   const redis::StateChange multi{.kind = redis::ChangeKind::multi};
   const redis::StateChange exec{.kind = redis::ChangeKind::end_multi};
   for (const auto& [error, is_settled] : {std::pair{"-EXECABORT Transaction discarded\r\n", true},
+                                          std::pair{"-MOVED 1 10.0.0.1:6379\r\n", true},
+                                          std::pair{"-ASK 1 10.0.0.1:6379\r\n", true},
+                                          std::pair{"-TRYAGAIN Multiple keys\r\n", true},
+                                          std::pair{"-CLUSTERDOWN Hash slot\r\n", true},
+                                          std::pair{"-CROSSSLOT Keys in\r\n", true},
+                                          std::pair{"-REDIRECT 10.0.0.1:6379\r\n", true},
                                           std::pair{"-ERR wrong number of arguments\r\n", false}}) {
     Chain chain;
     chain.state.sent(multi);
