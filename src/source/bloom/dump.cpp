@@ -2,6 +2,7 @@
 
 #include <expected>
 #include <utility>
+#include <vector>
 
 #include "foreign/redisbloom.h"
 
@@ -9,8 +10,6 @@ namespace cuckooguard::source {
 namespace {
 
 using Kind = BloomReading::Kind;
-
-constexpr int kAttemptsMax = 3;
 
 struct Chunk {
   std::string position;  // of the next
@@ -31,31 +30,54 @@ std::uint32_t layers_of(std::string_view header) {
   return layers;
 }
 
+std::string_view command_of(bool is_cuckoo) {
+  return is_cuckoo ? "CF.SCANDUMP" : "BF.SCANDUMP";
+}
+
+std::expected<Chunk, BloomReading> chunk_of(resp::Value&& answer) {
+  if (answer.list.size() != 2) {
+    return std::unexpected(
+        BloomReading{.kind = Kind::refused, .why = "Redis's reply to SCANDUMP is no chunk"});
+  }
+  const resp::Value& at = answer.list[0];
+  return Chunk{
+      .position = at.kind == resp::Value::Kind::number ? std::to_string(at.number) : at.text,
+      .bytes = std::move(answer.list[1].text)};
+}
+
 std::expected<Chunk, BloomReading> ask_chunk(BloomKeySession& session,
                                              const std::string& key,
                                              bool is_cuckoo,
                                              const std::string& position) {
-  auto answer = session.ask({is_cuckoo ? "CF.SCANDUMP" : "BF.SCANDUMP", key, position});
-  if (!answer) {
-    return std::unexpected(std::move(answer.error()));
-  }
-  if (answer->list.size() != 2) {
-    return std::unexpected(
-        BloomReading{.kind = Kind::refused, .why = "Redis's reply to SCANDUMP is no chunk"});
-  }
-  const resp::Value& at = answer->list[0];
-  return Chunk{
-      .position = at.kind == resp::Value::Kind::number ? std::to_string(at.number) : at.text,
-      .bytes = std::move(answer->list[1].text)};
+  auto answer = session.ask({command_of(is_cuckoo), key, position});
+  return answer ? chunk_of(*std::move(answer)) : std::unexpected(std::move(answer.error()));
 }
 
-std::expected<std::string, BloomReading> ask_data(BloomKeySession& session,
-                                                  const std::string& key,
-                                                  bool is_cuckoo,
-                                                  std::string position,
-                                                  const std::stop_token& stop) {
+// In their order, the header first and the empty one that is the end last.
+struct Dump {
+  std::vector<std::string> positions;
+  std::string header;
   std::string data;
-  while (position != "0") {
+
+  bool take(const std::string& position, Chunk&& chunk) {
+    positions.push_back(position);
+    if (positions.size() == 1) {
+      header = std::move(chunk.bytes);
+    } else {
+      data += chunk.bytes;
+    }
+    return data.size() <= kDumpBytesMax;
+  }
+};
+
+std::expected<Dump, BloomReading> ask_dump(BloomKeySession& session,
+                                           const std::string& key,
+                                           bool is_cuckoo,
+                                           const std::stop_token& stop) {
+  Dump dump;
+  std::string position = "0";
+  bool is_end = false;
+  while (!is_end) {
     if (stop.stop_requested()) {
       return std::unexpected(BloomReading{.kind = Kind::stopped});
     }
@@ -63,17 +85,31 @@ std::expected<std::string, BloomReading> ask_data(BloomKeySession& session,
     if (!chunk) {
       return std::unexpected(std::move(chunk.error()));
     }
-    if (chunk->bytes.empty()) {
-      break;
+    if (dump.positions.empty() && chunk->bytes.empty()) {
+      return std::unexpected(session.missing());
     }
-    if (data.size() + chunk->bytes.size() > kDumpBytesMax) {
+    is_end = chunk->bytes.empty() || chunk->position == "0";
+    const std::string next = chunk->position;
+    if (!dump.take(position, *std::move(chunk))) {
       return std::unexpected(
           BloomReading{.kind = Kind::refused, .why = "a filter of more than 4 GiB is not read"});
     }
-    data += chunk->bytes;
-    position = std::move(chunk->position);
+    position = next;
   }
-  return data;
+  return dump;
+}
+
+BloomReading reading_of(const std::string& key, bool is_cuckoo, Dump dump) {
+  auto filter = is_cuckoo ? foreign::read_redisbloom_cuckoo(dump.header, std::move(dump.data))
+                          : foreign::read_redisbloom_bloom(dump.header, std::move(dump.data));
+  if (!filter) {
+    return {.kind = Kind::refused, .why = key + ": " + filter.error()};
+  }
+  return {.kind = Kind::taken, .filter = *std::move(filter)};
+}
+
+BloomReading unclear(const std::string& key) {
+  return {.kind = Kind::unclear, .why = key + " changes faster than it can be dumped"};
 }
 
 }  // namespace
@@ -99,34 +135,58 @@ BloomReading read_dump(BloomKeySession& session,
                        const std::string& key,
                        bool is_cuckoo,
                        const std::stop_token& stop) {
-  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    auto header = ask_chunk(session, key, is_cuckoo, "0");
-    if (!header) {
-      return std::move(header.error());
-    }
-    if (header->bytes.empty()) {
-      return session.missing();
-    }
-    auto data = ask_data(session, key, is_cuckoo, header->position, stop);
-    if (!data) {
-      return std::move(data.error());
-    }
-    const auto again = ask_chunk(session, key, is_cuckoo, "0");
-    if (!again) {
-      return again.error();
-    }
-    if (is_cuckoo ? again->bytes != header->bytes
-                  : !have_same_layers(again->bytes, header->bytes)) {
-      continue;
-    }
-    auto filter = is_cuckoo ? foreign::read_redisbloom_cuckoo(header->bytes, *std::move(data))
-                            : foreign::read_redisbloom_bloom(header->bytes, *std::move(data));
-    if (!filter) {
-      return {.kind = Kind::refused, .why = key + ": " + filter.error()};
-    }
-    return {.kind = Kind::taken, .filter = *std::move(filter)};
+  auto dump = ask_dump(session, key, is_cuckoo, stop);
+  if (!dump) {
+    return std::move(dump.error());
   }
-  return {.kind = Kind::unclear, .why = key + " changes faster than it can be dumped"};
+  const auto again = ask_chunk(session, key, is_cuckoo, "0");
+  if (!again) {
+    return again.error();
+  }
+  if (is_cuckoo ? again->bytes != dump->header : !have_same_layers(again->bytes, dump->header)) {
+    return unclear(key);
+  }
+  const bool has_one_layer = !is_cuckoo && layers_of(dump->header) == 1;
+  BloomReading reading = reading_of(key, is_cuckoo, *std::move(dump));
+  reading.must_have_stood_still = !has_one_layer;
+  return reading;
+}
+
+// The positions are those of a dump before; if it has others by now, that is seen.
+BloomReading read_dump_at_once(BloomKeySession& session,
+                               const std::string& key,
+                               bool is_cuckoo,
+                               const std::stop_token& stop) {
+  const auto before = ask_dump(session, key, is_cuckoo, stop);
+  if (!before) {
+    return before.error();
+  }
+  if (before->data.size() > kAtOnceBytesMax) {
+    return unclear(key);
+  }
+  std::vector<std::vector<std::string>> commands;
+  for (const std::string& position : before->positions) {
+    commands.push_back({std::string(command_of(is_cuckoo)), key, position});
+  }
+  auto all = session.ask_at_once(commands);
+  if (!all) {
+    const bool is_lost = all.error().kind == Kind::lost;
+    return is_lost ? std::move(all.error()) : unclear(key);
+  }
+  Dump dump;
+  for (std::size_t i = 0; i < all->size(); ++i) {
+    auto chunk = chunk_of(std::move((*all)[i]));
+    if (!chunk) {
+      return unclear(key);
+    }
+    const bool is_end = chunk->bytes.empty() || chunk->position == "0";
+    const bool is_last = i + 1 == all->size();
+    if (is_end != is_last || (!is_last && chunk->position != before->positions[i + 1])) {
+      return unclear(key);
+    }
+    dump.take(before->positions[i], *std::move(chunk));
+  }
+  return reading_of(key, is_cuckoo, std::move(dump));
 }
 
 }  // namespace cuckooguard::source

@@ -81,9 +81,42 @@ BloomReading BloomKeyOrigin::read(const std::stop_token& stop) {
   if (settings_.format == redisson) {
     keys.push_back(redisson_config_key(settings_.key));
   }
-  if (auto watched = session_.watch(keys); !watched) {
-    return std::move(watched.error());
+  BloomReading reading;
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    if (auto watched = session_.watch(keys); !watched) {
+      return std::move(watched.error());
+    }
+    reading = read_once(stop);
+    const bool may_be_mixture = reading.kind == Kind::refused && !reading.is_missing;
+    bool has_changed = reading.kind == Kind::unclear;
+    if ((reading.must_have_stood_still || may_be_mixture) && session_.is_open()) {
+      const auto changed = session_.has_changed();
+      if (!changed) {
+        return changed.error();
+      }
+      has_changed = *changed;
+    }
+    if (!has_changed) {
+      return reading;
+    }
+    if (reading.kind == Kind::taken) {
+      reading = {.kind = Kind::unclear, .why = why_unclear()};
+    }
   }
+  const bool is_dump = settings_.format == redisbloom || settings_.format == rediscuckoo;
+  return is_dump ? read_dump_at_once(session_, settings_.key, settings_.format == rediscuckoo, stop)
+                 : reading;
+}
+
+std::string BloomKeyOrigin::why_unclear() const {
+  return settings_.key +
+         (session_.sees_changes()
+              ? " changes faster than it can be read"
+              : " cannot be read as one filter: the guard's user may not run WATCH or CLIENT INFO");
+}
+
+BloomReading BloomKeyOrigin::read_once(const std::stop_token& stop) {
+  using enum config::BloomFormat;
   switch (settings_.format) {
     case redisson:
       return read_redisson(stop);
@@ -100,7 +133,12 @@ BloomReading BloomKeyOrigin::read_bitmap(const std::stop_token& stop) {
   if (!bytes) {
     return std::move(bytes.error());
   }
-  return outcome_of(settings_.key, read_filter(settings_, *std::move(bytes)));
+  using enum config::BloomFormat;
+  const bool is_in_pieces = bytes->size() >= BloomKeySession::kChunkBytes;
+  BloomReading reading = outcome_of(settings_.key, read_filter(settings_, *std::move(bytes)));
+  reading.must_have_stood_still =
+      is_in_pieces && (settings_.format == guava || settings_.format == seiflotfy);
+  return reading;
 }
 
 BloomReading BloomKeyOrigin::read_redisson(const std::stop_token& stop) {

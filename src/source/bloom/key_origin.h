@@ -11,6 +11,11 @@
 // asks for one shape in all pieces: Redisson's is asked for before and after.
 // Such a filter is a mixture all the same: it may be told to have fewer bits than either.
 //
+// None of this holds where an item may be in one place of the one filter and in another of the
+// other: filters of several layers, cuckoo filters, and those whose shape stands among their bytes
+// (Guava). Of these what is read in several parts counts only if WATCH has seen nothing done to the
+// key meanwhile; it is read kAttemptsMax times for that.
+//
 // Threads: the source's. Errors: values. Limits: bloom/key_session.h.
 #pragma once
 
@@ -24,6 +29,8 @@ namespace cuckooguard::source {
 
 class BloomKeyOrigin final : public BloomOrigin {
  public:
+  static constexpr int kAttemptsMax = 3;
+
   BloomKeyOrigin(config::BloomSource settings, OpenRedis open);
 
   BloomLook look() override;
@@ -36,6 +43,8 @@ class BloomKeyOrigin final : public BloomOrigin {
   static std::string redisson_config_key(const std::string& name);
 
  private:
+  BloomReading read_once(const std::stop_token& stop);
+  std::string why_unclear() const;
   BloomReading read_bitmap(const std::stop_token& stop);
   BloomReading read_redisson(const std::stop_token& stop);
 

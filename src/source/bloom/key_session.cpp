@@ -79,6 +79,7 @@ BloomKeySession::Outcome<void> BloomKeySession::be_open() {
     return std::unexpected(info.error());
   }
   if (!info->text.contains("role:master")) {
+    session_.reset();  // and perhaps its address leads elsewhere by then
     return std::unexpected(Trouble{
         .kind = Kind::refused,
         .why = "Redis is a replica, and may lack what was added at its master: let upstream lead "
@@ -124,21 +125,60 @@ BloomKeySession::Outcome<bool> BloomKeySession::has_changed() {
   return !flags || flags->contains('d');
 }
 
+BloomKeySession::Outcome<std::vector<resp::Value>> BloomKeySession::ask_at_once(
+    const std::vector<std::vector<std::string>>& commands) {
+  sees_changes_ = false;
+  for (const std::string_view first : {"UNWATCH", "MULTI"}) {
+    if (auto begun = ask({first}); !begun) {
+      return std::unexpected(std::move(begun.error()));
+    }
+  }
+  std::optional<Trouble> trouble;
+  for (const std::vector<std::string>& words : commands) {
+    if (auto queued = ask({words.at(0), words.at(1), words.at(2)}); !queued) {
+      trouble = std::move(queued.error());
+      break;
+    }
+  }
+  if (trouble) {
+    if (session_) {
+      (void)ask({"DISCARD"});
+    }
+    return std::unexpected(*std::move(trouble));
+  }
+  auto all = ask({"EXEC"});
+  if (!all) {
+    return std::unexpected(std::move(all.error()));
+  }
+  if (all->list.size() != commands.size()) {
+    return std::unexpected(Trouble{.kind = Kind::unclear, .why = key_ + " cannot be read at once"});
+  }
+  return std::move(all->list);
+}
+
 BloomKeySession::Outcome<std::string> BloomKeySession::text(const std::stop_token& stop) {
+  const std::string first_end = std::to_string(kChunkBytes - 1);
+  auto first = ask({"GETRANGE", key_, "0", first_end});
+  if (!first) {
+    return std::unexpected(first.error());
+  }
+  std::string all = std::move(first->text);
+  if (all.empty()) {
+    return std::unexpected(missing());
+  }
+  if (all.size() < kChunkBytes) {
+    return all;
+  }
   const auto length = ask({"STRLEN", key_});
   if (!length) {
     return std::unexpected(length.error());
   }
   const auto bytes = static_cast<std::uint64_t>(length->number);
-  if (bytes == 0) {
-    return std::unexpected(missing());
-  }
   if (bytes > kStringBytesMax) {
     return std::unexpected(Trouble{
         .kind = Kind::refused,
         .why = fmt::format("{} has {} bytes, more than a bitmap of Redis can have", key_, bytes)});
   }
-  std::string all;
   all.reserve(bytes);
   while (all.size() < bytes) {
     if (stop.stop_requested()) {

@@ -49,7 +49,11 @@ class BloomKeySession {
   Outcome<bool> has_changed();  // since watch(); in doubt it has
 
   Outcome<resp::Value> ask(std::initializer_list<std::string_view> command);
-  // Of the key, in pieces; `unclear` if it became shorter meanwhile.
+  // All at one moment (MULTI), or nothing. What was watched is watched no more.
+  Outcome<std::vector<resp::Value>> ask_at_once(
+      const std::vector<std::vector<std::string>>& commands);
+  // Of the key: what is shorter than a chunk at one moment, all else in pieces; `unclear` if it
+  // became shorter meanwhile.
   Outcome<std::string> text(const std::stop_token& stop);
 
   Trouble missing() const;

@@ -29,8 +29,11 @@ struct BloomLook {
 struct BloomReading {
   enum class Kind : std::uint8_t { taken, unclear, lost, refused, stopped };
   Kind kind = Kind::unclear;
-  std::string why{};                                // if unclear, lost or refused
-  bool is_missing = false;                          // refused because there is no filter
+  std::string why{};        // if unclear, lost or refused
+  bool is_missing = false;  // refused because there is no filter
+  // Taken in several parts, in which an item may be in different places: they are one filter's only
+  // if nothing was done to it meanwhile.
+  bool must_have_stood_still = false;
   std::shared_ptr<const foreign::Filter> filter{};  // if taken
 };
 

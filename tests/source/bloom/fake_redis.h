@@ -43,6 +43,22 @@ struct FakeRedis {
 
   Value answer(const Words& words) {
     before(words);
+    if (words.at(0) == "MULTI") {
+      is_in_multi_ = true;
+      return text("OK");
+    }
+    if (words.at(0) != "EXEC") {
+      return is_in_multi_ ? queue(words) : run(words);
+    }
+    is_in_multi_ = false;
+    Value all{.kind = Value::Kind::list};
+    for (const Words& queued : std::exchange(queued_, {})) {
+      all.list.push_back(run(queued));
+    }
+    return all;
+  }
+
+  Value run(const Words& words) {
     const std::string& name = words.at(0);
     if (name == "INFO") {
       return text("# Replication\r\nrole:" + role + "\r\n");
@@ -87,6 +103,14 @@ struct FakeRedis {
   }
 
  private:
+  Value queue(const Words& words) {
+    queued_.push_back(words);
+    return text("QUEUED");
+  }
+
+  bool is_in_multi_ = false;
+  std::vector<Words> queued_;
+
   class Session final : public RedisSession {
    public:
     explicit Session(FakeRedis& redis) : redis_(redis) {}

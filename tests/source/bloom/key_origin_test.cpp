@@ -95,8 +95,8 @@ TEST(BloomKeyOrigin, what_becomes_shorter_meanwhile_is_not_believed) {
   Keyed go_zero;
   go_zero.redis.texts["ids"] = bitmap_of(0, 10);
   go_zero.redis.before = [&](const FakeRedis::Words& words) {
-    if (words[0] == "GETRANGE" && words[2] != "0") {
-      go_zero.redis.texts["ids"].resize(100);
+    if (words[0] == "GETRANGE") {
+      go_zero.redis.texts["ids"].resize(words[2] == "0" ? kBits / 8 : 100);
     }
   };
   EXPECT_EQ(go_zero.read().kind, Kind::unclear);
@@ -123,12 +123,14 @@ TEST(BloomKeyOrigin,
   ASSERT_EQ(go_zero.read().kind, Kind::taken);
   go_zero.redis.role = "slave";
   EXPECT_EQ(go_zero.origin.look().kind, BloomLook::Kind::refused) << "a master that became one";
+  EXPECT_EQ(go_zero.origin.look().kind, BloomLook::Kind::changed) << "by another connection";
+  go_zero.redis.role = "master";
+  ASSERT_EQ(go_zero.read().kind, Kind::taken);
   go_zero.redis.is_up = false;
   EXPECT_EQ(go_zero.origin.look().kind, BloomLook::Kind::lost);
   EXPECT_EQ(go_zero.origin.look().kind, BloomLook::Kind::changed) << "all is to be read again";
   EXPECT_EQ(go_zero.read().kind, Kind::lost);
   go_zero.redis.is_up = true;
-  go_zero.redis.role = "master";
   go_zero.redis.texts["ids"] += "longer";
   EXPECT_THAT(go_zero.read().why, HasSubstr("another number of bits"));
 }
@@ -153,9 +155,10 @@ TEST(BloomKeyOrigin, redissons_shape_must_be_the_same_behind_the_bitmap) {
   ASSERT_EQ(reading.kind, Kind::taken) << reading.why;
   EXPECT_TRUE(reading.filter->may_contain("99"));
   EXPECT_FALSE(reading.filter->may_contain("100"));
+  int hashes = 5;
   redis.before = [&](const FakeRedis::Words& words) {
     if (words[0] == "GETRANGE") {
-      redis.hashes["{ids}:config"]["hashIterations"] = "6";
+      redis.hashes["{ids}:config"]["hashIterations"] = std::to_string(++hashes);
     }
   };
   EXPECT_EQ(redisson.read().kind, Kind::unclear);
