@@ -116,6 +116,9 @@ LogFollower::Done LogFollower::step() {
   if (!appending_ || !following_) {
     return connect();
   }
+  if (const Done done = see_that_keys_stay(); !done) {
+    return done;
+  }
   const Done done = reader_ ? round() : load();
   if (done && state_ == State::ready) {
     keep_up();
@@ -135,7 +138,9 @@ void LogFollower::fail(const Failure& failure) {
     is_snapshot_begun_ = false;
     pause_ = state_ == State::ready ? milliseconds{0} : kRetryEvery;
   } else {
-    pause_ = was_calm ? milliseconds{0} : std::clamp(2 * pause_, kPauseLeast, kPauseMost);
+    pause_ = was_calm                 ? milliseconds{0}
+             : failure.has_begun_anew ? kPauseLeast
+                                      : std::clamp(2 * pause_, kPauseLeast, kPauseMost);
   }
   is_history_proven_ = false;  // it may be another Redis's by the next time
   become(is_broken ? State::lost : failure.state, failure.why);

@@ -64,6 +64,7 @@ class LogFollower {
   struct Failure {
     State state = State::lost;
     std::string why;
+    bool has_begun_anew = false;  // the log: an empty one is soon read
   };
   using Done = std::expected<void, Failure>;
 
@@ -83,6 +84,7 @@ class LogFollower {
   void tell_trouble(const std::string& what);
   void publish();
   Done connect();
+  Done see_that_keys_stay();
   bool is_lost() const;
   // Neither connection is used any more; why.
   std::string cut();
@@ -113,6 +115,7 @@ class LogFollower {
   Done take(const redisReply& streams, const Meta& meta);
   Done apply(const filled::Entry& entry);
   std::unexpected<Failure> reread(const std::string& why, bool is_trouble = true);
+  void ask_for_snapshot();
   // What is here is not current any more, and is read again.
   void forget();
   void proven(TimePoint asked_at);
@@ -159,6 +162,7 @@ class LogFollower {
   Meta meta_;
   TimePoint meta_at_{};  // when it was asked for
   std::optional<TimePoint> snapshot_at_;
+  TimePoint keys_seen_at_{};
   std::uint64_t skipped_ = 0;
   std::uint64_t rereads_ = 0;
   // Since the last snapshot, and the last digest.

@@ -158,8 +158,10 @@ LogFollower::Done LogFollower::load_snapshot(const std::string& generation,
     }
     const std::string_view bytes = text_of(**piece);
     if (bytes.empty()) {
+      ask_for_snapshot();
       return again(
-          "its snapshot is not whole: it has been replaced meanwhile, or Redis has lost it");
+          "its snapshot is not whole: it has been replaced meanwhile, or Redis has lost it; a "
+          "guard that has all of it is asked for another one");
     }
     mac.add(bytes);
     content.append(bytes);
@@ -207,7 +209,9 @@ LogFollower::Done LogFollower::round() {
   }
   const Meta meta = meta_of(**told);
   if (meta.generation != reader_->generation()) {
-    return reread("the log in Redis has begun anew", false);
+    auto anew = reread("the log in Redis has begun anew", false);
+    anew.error().has_begun_anew = true;
+    return anew;
   }
   if (const Done done = prove_history(last.get(), meta); !done) {
     return done;
@@ -339,11 +343,15 @@ std::unexpected<LogFollower::Failure> LogFollower::reread(const std::string& why
     tell_trouble(why);
   }
   if (is_trouble && state_ != State::ready) {
-    following_->send({"HSET", keys_.meta, "wanted", "1"}, [](const Reply&) {});
+    ask_for_snapshot();
   }
   forget();
   ++rereads_;
   return std::unexpected(Failure{.state = State::loading, .why = why});
+}
+
+void LogFollower::ask_for_snapshot() {
+  following_->send({"HSET", keys_.meta, "wanted", "1"}, [](const Reply&) {});
 }
 
 void LogFollower::forget() {

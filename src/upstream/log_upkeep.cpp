@@ -9,6 +9,12 @@ namespace {
 
 constexpr std::chrono::seconds kKeepUpEvery{1};
 constexpr std::chrono::seconds kExpireAgain{10};  // what has not gone meanwhile
+constexpr std::chrono::seconds kKeysSeenEvery{1};
+
+// In INFO memory. Only such a policy takes keys that have no time to live, as the log's.
+bool may_evict_any_key(std::string_view info) {
+  return info.contains("maxmemory_policy:allkeys-") && !info.contains("\nmaxmemory:0\r");
+}
 
 }  // namespace
 
@@ -20,6 +26,30 @@ void LogFollower::keep_up() {
   }
   say_digest(now);
   begin_snapshot(now);
+}
+
+// What was acknowledged must not be forgotten because Redis needs room. A Redis that does not let
+// the guard ask is believed.
+LogFollower::Done LogFollower::see_that_keys_stay() {
+  const TimePoint now = io::now_since_boot();
+  if (keys_seen_at_ != TimePoint{} && now - keys_seen_at_ < kKeysSeenEvery) {
+    return {};
+  }
+  const auto place = request({"INFO", "memory"});
+  if (!await(*place, std::chrono::seconds(2))) {
+    return std::unexpected(Failure{.why = cut()});
+  }
+  if (may_evict_any_key(text_of(**place))) {
+    current_until_.store(0, std::memory_order_release);
+    keys_seen_at_ = {};
+    const std::string why =
+        "Redis may evict the filters' log: its maxmemory-policy is allkeys-*; set noeviction or "
+        "volatile-*, or give the filters a Redis of their own";
+    tell_trouble(why);
+    return std::unexpected(Failure{.why = why});
+  }
+  keys_seen_at_ = now;
+  return {};
 }
 
 // Each guard may; whose comes first has done it.
@@ -81,6 +111,8 @@ void LogFollower::end_snapshot(const std::string& token, const std::string& why_
   is_snapshot_begun_ = false;
   snapshot_over_at_ = io::now_since_boot();
   if (!why_not.empty()) {  // the log grows on; it is tried again
+    // Perhaps Redis has lost the entry behind which it would stand: then there is one.
+    is_digest_due_ = is_digest_due_ || meta_.wants_snapshot;
     tell_trouble("a snapshot of the filters was not written: " + why_not);
     appending_->send({"EVAL", unlock_script(), "1", keys_.lock, token}, [](const Reply&) {});
   }
