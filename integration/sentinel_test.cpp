@@ -163,6 +163,39 @@ TEST_F(Sentinel, who_has_something_with_the_old_master_is_closed_and_the_others_
   EXPECT_TRUE(eventually([this] { return answers(); })) << "the new master is known, too";
 }
 
+class SentinelWithNodePorts : public GuardedSentinels {
+ protected:
+  SentinelWithNodePorts() : GuardedSentinels(Wish{.node_ports = 3}) {}
+
+  // The port of the node that takes writes.
+  std::uint16_t masters_port() const {
+    for (std::uint16_t i = 1; i <= 3; ++i) {
+      const auto port = static_cast<std::uint16_t>(guard_->sentinel_port() + i);
+      try {
+        if (RawClient::to_port(port).call({"SET", "probe", "1"}) == kOk) {
+          return port;
+        }
+      } catch (const std::runtime_error&) {
+        continue;  // it leads nowhere yet
+      }
+    }
+    return 0;
+  }
+};
+
+// Which may go on taking writes for as long as no Sentinel tells it.
+TEST_F(SentinelWithNodePorts, clients_of_the_old_masters_port_are_closed_at_the_switch) {
+  std::uint16_t port = 0;
+  ASSERT_TRUE(eventually([&] { return (port = masters_port()) != 0; })) << guard_->log();
+  RedisServer& before = sentinels_.node(*sentinels_.master());
+  ASSERT_EQ(before.call({"ACL", "SETUSER", "default", "-replicaof", "-slaveof"}), kOk);
+  RawClient client = RawClient::to_port(port);
+  EXPECT_EQ(client.call({"WATCH", "x"}), kOk);
+  fail_over_by_command();
+  EXPECT_EQ(client.read_until_closed(), "");
+  EXPECT_EQ(before.info("replication", "role"), "master") << "it has not been told";
+}
+
 TEST_F(Sentinel, every_client_is_served_again_and_by_nobody_who_was_demoted) {
   constexpr std::size_t kClients = 2;
   BusyClients guarded(kClients, "GET", bulk("one"), [this] { return guard_->client(); });

@@ -197,8 +197,27 @@ std::vector<Endpoints::Change> Endpoints::follow(const Known& known, io::TimePoi
       lead(changes, *endpoint, *address);
     }
   }
+  if (!is_cluster_ && master) {
+    leave_demoted(changes, std::exchange(followed_master_, master), *master);
+  }
   warn_of_unplaced(known);
   return changes;
+}
+
+// Who was master is none any more, also before the Sentinels have told it so: those who came there
+// for a master go on at the next one.
+void Endpoints::leave_demoted(std::vector<Change>& changes,
+                              const std::optional<config::Address>& before,
+                              const config::Address& master) {
+  if (!before || *before == master) {
+    return;
+  }
+  for (const auto& [endpoint, port] : nodes_) {
+    if (all_[endpoint]->node == before) {
+      all_[endpoint]->control.forget();
+      changes.push_back({.endpoint = endpoint, .node = before});
+    }
+  }
 }
 
 // Of a cluster any that has slots: the same as long as it is one.

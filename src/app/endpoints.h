@@ -138,6 +138,9 @@ class Endpoints {
             std::size_t endpoint,
             const std::optional<config::Address>& node);
   std::optional<config::Address> master_of(const Known& known) const;
+  void leave_demoted(std::vector<Change>& changes,
+                     const std::optional<config::Address>& before,
+                     const config::Address& master);
   void warn_of_unplaced(const Known& known);
   void tell(const Known& known) const;
   void show(const Known& known);
@@ -159,7 +162,8 @@ class Endpoints {
   std::size_t unplaced_ = 0;         // as told
   std::uint16_t master_port_ = 0;    // of a listener for the master; 0: there is none
   std::uint16_t sentinel_port_ = 0;  // the same
-  std::optional<Known> published_;   // changed under opening_, too
+  std::optional<config::Address> followed_master_;
+  std::optional<Known> published_;                     // changed under opening_, too
   const source::StorageDirectory* storage_ = nullptr;  // null: none
   std::string kept_;                                   // of `table_`
   std::vector<std::unique_ptr<Endpoint>> all_;

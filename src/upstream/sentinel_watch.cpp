@@ -265,6 +265,7 @@ bool SentinelWatch::take(Sentinel& sentinel, View view) {
     }
     if (is_one && best->master == said) {
       master_ = said;
+      prefer_who_knows_the_master();
     }
   }
   if (best->master == master_) {
@@ -272,6 +273,18 @@ bool SentinelWatch::take(Sentinel& sentinel, View view) {
   }
   tell(*best);
   return master_ == best->master;
+}
+
+// A Sentinel that has not heard of the new master yet would send clients to the one before.
+void SentinelWatch::prefer_who_knows_the_master() {
+  const auto knows = [this](const Sentinel& each) {
+    return each.view && each.view->master == master_;
+  };
+  const auto other =
+      std::ranges::find_if(sentinels_, [&](const auto& each) { return knows(*each); });
+  if (other != sentinels_.end() && !knows(*answering_)) {
+    answering_ = other->get();
+  }
 }
 
 void SentinelWatch::lose(Sentinel& sentinel, const std::string& why) {

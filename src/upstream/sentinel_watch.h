@@ -99,6 +99,7 @@ class SentinelWatch {
   bool take(Sentinel& sentinel, View view);
   void lose(Sentinel& sentinel, const std::string& why);
   const View* best_view() const;
+  void prefer_who_knows_the_master();
   void tell(const View& best);
 
   config::Upstream settings() const;
