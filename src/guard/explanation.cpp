@@ -136,7 +136,9 @@ void append_explanation(std::string& out, const Explained& explained) {
   std::string why = ns ? reason_of(explained.parts, explained.seen, explained.db, explained.now)
                        : why_unguarded(explained.parts.keyspace, explained.key);
   if (explained.seen.verdict == Verdict::absent) {
-    const auto against = why_redis(explained.redis);
+    const auto against = explained.why_client.empty()
+                             ? why_redis(explained.redis)
+                             : std::optional(std::string(explained.why_client));
     verdict = against ? "pass" : "absent";
     why = against.value_or(why);
   }

@@ -28,6 +28,7 @@ struct Explained {
   TimePoint now{};
   int db = 0;  // of the client
   resp::Version version = resp::Version::resp2;
+  std::string_view why_client{};  // nothing is answered to it; empty: it is
 };
 
 void append_explanation(std::string& out, const Explained& explained);

@@ -130,8 +130,9 @@ const redis::UserAccess* Guard::access_of_read(const Question& question) {
     effects_.count(counters_.unsettled_reads);
     return nullptr;
   }
+  const bool is_sent_away = client.is_redirected() && !redis.is_master.value_or(false);
   if (redis.availability != redis::Availability::available || client.is_wary(redis) ||
-      !client.may_rely_on(redis, question.now)) {
+      !client.may_rely_on(redis, question.now) || is_sent_away) {
     effects_.count(counters_.unavailable_reads);
     return nullptr;
   }

@@ -312,7 +312,8 @@ OwnDecision OwnCommands::explain(const Call& call) {
                       .seen = seen,
                       .now = call.attempt.now,
                       .db = call.client.db(),
-                      .version = call.client.version()});
+                      .version = call.client.version(),
+                      .why_client = call.client.why_unsettled()});
   return answer();
 }
 

@@ -110,7 +110,10 @@ void ClientState::accepted(const StateChange& change) {
       break;
     case ChangeKind::lasting:
       set(kLasting, true);
-      [[fallthrough]];
+      break;
+    case ChangeKind::redirects:
+      is_redirected_ = true;
+      break;
     case ChangeKind::unknown:
     case ChangeKind::unclear:
       set(kUncertain, true);
@@ -203,12 +206,26 @@ void ClientState::update_subscribed() {
   set(kSubscribed, subscriptions_.any() && version_ == resp::Version::resp2);
 }
 
+std::string_view ClientState::why_unsettled() const {
+  if ((unsettled_ & kLasting) != 0) {
+    return "this client has sent a subcommand of CLIENT of which it is not known what it changes: "
+           "all that it reads passes as long as it is connected";
+  }
+  if ((unsettled_ & kTracking) != 0) {
+    return "this client has CLIENT TRACKING on, and Redis must see what it reads";
+  }
+  if ((unsettled_ & (kWatching | kInMulti)) != 0) {
+    return "this client watches keys, or is inside MULTI";
+  }
+  return is_settled() ? std::string_view() : "the state of this client's connection is not known";
+}
+
 bool ClientState::can_set_reply_mode() const {
   return changes_in_flight_ == 0 && (unsettled_ & ~kSilent) == 0;
 }
 
 bool ClientState::can_subscribe() const {
-  return !may_be_in_multi() && (unsettled_ & (kUncertain | kSilent)) == 0;
+  return !may_be_in_multi() && (unsettled_ & (kUncertain | kLasting | kSilent)) == 0;
 }
 
 void ClientState::set_reply_mode(ReplyMode mode) {

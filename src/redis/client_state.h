@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "redis/reading.h"
 #include "redis/state_change.h"
@@ -79,7 +80,11 @@ class ClientState {
   bool has_changes_in_flight() const { return changes_in_flight_ != 0; }
   // Redis would run the guard's own commands if it had them, and reply: not so inside MULTI,
   // subscribed in RESP2 ...
-  bool can_be_answered() const { return (unsettled_ & ~(kWatching | kTracking | kAsked)) == 0; }
+  bool can_be_answered() const {
+    return (unsettled_ & ~(kWatching | kTracking | kAsked | kLasting)) == 0;
+  }
+  // Why nothing else is answered to it, in a sentence for people; empty: it is settled.
+  std::string_view why_unsettled() const;
   // Neither inside MULTI nor after WATCH, and nothing is in flight that could lead there.
   bool is_between_transactions() const {
     return (unsettled_ & (kInMulti | kWatching)) == 0 && changes_in_flight_ == 0;
@@ -92,6 +97,8 @@ class ClientState {
   int db() const { return db_; }
   // READONLY: a cluster's replica answers its reads.
   bool reads_replica() const { return reads_replica_; }
+  // Redis refuses its reads where it is a replica.
+  bool is_redirected() const { return is_redirected_ && !reads_replica_; }
 
   // From the beginning, if other connections may have to be told what this one was: secrets are
   // remembered.
@@ -224,6 +231,7 @@ class ClientState {
   bool was_let_in_ = false;
   bool may_change_all_ : 1 = false;
   bool reads_replica_ : 1 = false;
+  bool is_redirected_ : 1 = false;
   bool is_last_asking_ : 1 = false;  // no command was sent behind it
   Subscriptions subscriptions_;
   std::string user_;                    // meaningful if authenticated

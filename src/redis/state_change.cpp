@@ -117,10 +117,10 @@ std::optional<StateChange> label_of(Arguments arguments) {
 }
 
 // Subcommands of CLIENT that are answered once, and leave the connection as it is, but for
-// TRACKING. Not REPLY.
+// TRACKING; MAINT_NOTIFICATIONS asks for pushes. Not REPLY.
 constexpr std::string_view kKnownClient =
     "id info list getname setname setinfo kill pause help unpause unblock getredir "
-    "trackinginfo no-evict no-touch tracking caching";
+    "trackinginfo no-evict no-touch tracking caching maint_notifications";
 
 // What changes nothing of who may do what. Any other subcommand of ACL and CONFIG, also one that
 // the guard has not heard of, may: ACL SETUSER, DELUSER, LOAD. CONFIG SET of what is in
@@ -134,6 +134,12 @@ constexpr std::string_view kUserSettings = "requirepass aclfile acl-pubsub-defau
 // Redis refuses CLIENT alone.
 bool is_known_client(Arguments arguments) {
   return arguments.size() > 1 && is_any_of(arguments[1], kKnownClient);
+}
+
+// CLIENT CAPA REDIRECT; of other capabilities it is not known what they change.
+bool is_redirecting(Arguments arguments) {
+  return arguments.size() == 3 && is_word(arguments[1], "capa") &&
+         is_word(arguments[2], "redirect");
 }
 
 // CONFIG SET name value [name value ...]
@@ -194,6 +200,9 @@ std::optional<StateChange> state_change_of(const Command& command,
       if (const auto tracking = tracking_of(command, arguments)) {
         change = *tracking;
         break;
+      }
+      if (command.role == Role::client && is_redirecting(arguments)) {
+        return StateChange{.kind = ChangeKind::redirects};
       }
       if (command.role == Role::client && !is_known_client(arguments)) {
         return StateChange{.kind = ChangeKind::lasting};

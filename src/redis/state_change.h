@@ -38,7 +38,7 @@ enum class ChangeKind : std::uint8_t {
   // been sent inside MULTI, HELLO of another version.
   unknown,
   // The same, and not even RESET is known to end it: CLIENT subcommands that nobody here knows, and
-  // Valkey's CAPA (on a replica -REDIRECT instead of replies) and IMPORT-SOURCE.
+  // Valkey's IMPORT-SOURCE.
   lasting,
   // What is left behind depends on Redis's release and cannot be told from its reply: AUTH or HELLO
   // of a form that Redis should refuse, HELLO with AUTH that may have been sent inside MULTI.
@@ -47,6 +47,7 @@ enum class ChangeKind : std::uint8_t {
   readonly,   // of a cluster's replica: it answers reads, instead of with -MOVED
   readwrite,  // the end of that
   asking,     // for the next command: it may be of a slot that is on its way to this node
+  redirects,  // Valkey's CLIENT CAPA REDIRECT: for good, of a replica -REDIRECT instead of replies
 };
 
 // What CLIENT SETNAME, SETINFO and HELLO's SETNAME call a connection.

@@ -294,6 +294,21 @@ TEST_F(ClientStateTest, reset_does_not_undo_what_it_is_not_known_to) {
   EXPECT_FALSE(client_.is_settled());
   run(client_, plain(ChangeKind::reset), '+');
   EXPECT_FALSE(client_.is_settled());
+  EXPECT_TRUE(client_.can_be_answered()) << "it may ask the guard why";
+  EXPECT_NE(client_.why_unsettled(), "");
+}
+
+// Valkey's: what a replica says to its reads is no longer what it says to others.
+TEST_F(ClientStateTest, a_client_that_wants_to_be_redirected_is_settled_and_known_for_it) {
+  run(client_, plain(ChangeKind::redirects), '-');
+  EXPECT_FALSE(client_.is_redirected());
+  run(client_, plain(ChangeKind::redirects), '+');
+  EXPECT_TRUE(client_.is_settled());
+  EXPECT_EQ(client_.why_unsettled(), "");
+  run(client_, plain(ChangeKind::reset), '+');
+  EXPECT_TRUE(client_.is_redirected());
+  run(client_, plain(ChangeKind::readonly), '+');
+  EXPECT_FALSE(client_.is_redirected()) << "it reads there knowingly";
 }
 
 TEST_F(ClientStateTest, reset_does_not_undo_what_was_sent_behind_it) {

@@ -146,11 +146,15 @@ TEST(StateChange, a_login_is_told_as_it_was_given) {
 TEST(StateChange, a_subcommand_of_client_that_nobody_knows_may_change_anything_for_good) {
   for (const bool may_be_in_multi : {false, true}) {
     EXPECT_EQ(read({"CLIENT", "NOSUCH"}, may_be_in_multi)->kind, ChangeKind::lasting);
-    EXPECT_EQ(read({"CLIENT", "CAPA", "redirect"}, may_be_in_multi)->kind, ChangeKind::lasting);
+    EXPECT_EQ(read({"CLIENT", "CAPA", "redirect"}, may_be_in_multi)->kind, ChangeKind::redirects);
+    EXPECT_EQ(read({"CLIENT", "CAPA", "other"}, may_be_in_multi)->kind, ChangeKind::lasting);
+    EXPECT_EQ(read({"CLIENT", "CAPA", "redirect", "other"}, may_be_in_multi)->kind,
+              ChangeKind::lasting);
     EXPECT_EQ(read({"client", "import-source", "on"}, may_be_in_multi)->kind, ChangeKind::lasting);
     EXPECT_EQ(read({"CLIENT"}, may_be_in_multi)->kind, ChangeKind::lasting);
   }
   EXPECT_FALSE(read({"CLIENT", "NO-TOUCH", "ON"}));
+  EXPECT_FALSE(read({"CLIENT", "MAINT_NOTIFICATIONS", "ON", "moving-endpoint-type", "none"}));
 }
 
 }  // namespace

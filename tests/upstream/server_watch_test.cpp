@@ -1,8 +1,15 @@
 #include "upstream/server_watch.h"
 
+#include <atomic>
+#include <chrono>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "harness/deadline.h"
+#include "harness/redis_server.h"
+#include "harness/slow_link.h"
 
 namespace cuckooguard::upstream {
 namespace {
@@ -70,6 +77,34 @@ TEST(LedTo, when_one_of_several_is_left_all_connections_count_as_moved_also_to_t
   }
   EXPECT_EQ(led_to.reached("a"), Next::moved);
   EXPECT_TRUE(led_to.several().empty());
+}
+
+TEST(ServerWatch, tells_that_its_address_leads_to_another_server_although_the_first_one_stays_up) {
+  const std::vector<std::string> with_ops{"--user", "ops", "on", ">pass", "+info"};
+  const harness::RedisServer first(with_ops);
+  const harness::RedisServer second(with_ops);
+  harness::SlowLink link(first.port());
+  std::atomic<int> moved{0};
+  ServerWatch watch(RedisConnector({.address = {.host = "127.0.0.1", .port = link.port()},
+                                    .control = {.username = "ops", .password = "pass"}},
+                                   nullptr,
+                                   std::chrono::seconds(2)),
+                    {.on_moved =
+                         [&](const std::string& run_id) {
+                           moved += run_id == first.info("server", "run_id") ? 1 : 0;
+                         },
+                     .on_several = [](const std::string&) {}});
+  watch.connected(first.info("server", "run_id"));
+  watch.start();
+  EXPECT_TRUE(harness::eventually([&] { return first.calls("auth") > 2; }));
+  EXPECT_EQ(moved, 0);
+  link.lead_to({second.port()});
+  EXPECT_TRUE(harness::eventually([&] { return moved > 0; }));
+  const int before = moved;
+  watch.connected(second.info("server", "run_id"));
+  const std::uint64_t asked = second.calls("auth");
+  EXPECT_TRUE(harness::eventually([&] { return second.calls("auth") > asked + 2; }));
+  EXPECT_LE(moved, before + 1) << "one may have been on its way";
 }
 
 }  // namespace
