@@ -252,13 +252,25 @@ TEST(GuardStates, a_client_that_tracks_is_served_by_redis_until_it_stops) {
 // Refused by Redis, it has changed nothing; accepted, nobody knows what it has.
 TEST(GuardStates, a_subcommand_of_client_that_is_not_known_counts_as_redis_takes_it) {
   for (const std::vector<std::string_view>& command : std::vector<std::vector<std::string_view>>{
-           {"CLIENT", "CAPA", "redirect"}, {"CLIENT", "REPLY"}, {"CLIENT", "REPLY", "sometimes"}}) {
+           {"CLIENT", "CAPA", "other"}, {"CLIENT", "REPLY"}, {"CLIENT", "REPLY", "sometimes"}}) {
     GuardedShop shop;
     shop.send(command, '-');
     EXPECT_TRUE(shop.answers({"GET", "user:500"}));
     shop.send(command, '+');
     EXPECT_EQ(shop.decide({"GET", "user:500"}).action, Action::forward);
   }
+}
+
+// Valkey's: a replica sends it away instead of replying.
+TEST(GuardStates, a_client_that_wants_to_be_redirected_is_answered_where_redis_is_a_master) {
+  GuardedShop shop;
+  shop.send({"CLIENT", "CAPA", "redirect"}, '+');
+  EXPECT_TRUE(shop.answers({"GET", "user:500"}));
+  shop.facts.publish(shop.facts.epoch(),
+                     {.users = {.unrestricted = {"default"}, .default_needs_no_password = true},
+                      .is_master = false});
+  EXPECT_EQ(shop.decide({"GET", "user:500"}).action, Action::forward);
+  EXPECT_TRUE(shop.answers_others({"GET", "user:500"}));
 }
 
 TEST(GuardStates, harmless_client_and_script_subcommands_leave_the_connection_guarded) {

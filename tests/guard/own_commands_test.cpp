@@ -77,6 +77,13 @@ TEST_F(OwnCommandsTest, explain_is_a_map_in_resp3_and_an_array_in_resp2) {
   EXPECT_EQ(reply({"GUARD.EXPLAIN", "user:500"}), "%6\r\n" + fields);
 }
 
+TEST_F(OwnCommandsTest, explain_says_why_a_client_is_answered_nothing) {
+  shop_.send({"CLIENT", "NOSUCH"}, '+');
+  EXPECT_THAT(
+      reply({"GUARD.EXPLAIN", "user:500"}),
+      HasSubstr("pass\r\n$3\r\nwhy\r\n$137\r\nthis client has sent a subcommand of CLIENT"));
+}
+
 TEST_F(OwnCommandsTest, explain_says_why_a_key_passes) {
   EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:1"}),
               HasSubstr("pass\r\n$3\r\nwhy\r\n$54\r\nthe filter has it"));
