@@ -35,6 +35,12 @@ class RedisStates : public testing::Test {
     EXPECT_EQ(shop_.client().exchange(get_absent(), 1), refusal);
   }
 
+  // Clients of the role before are closed then.
+  bool role_is_seen(std::size_t changes) const {
+    return eventually(
+        [&] { return count_in(shop_.guard().log(), "event=upstream_changed") == changes; });
+  }
+
   Shop shop_;
   RawClient client_ = shop_.client();
 };
@@ -43,16 +49,19 @@ TEST_F(RedisStates, a_replica_without_its_master_is_not_answered_for) {
   RawClient admin = shop_.redis().client();
   admin.call({"CONFIG", "SET", "replica-serve-stale-data", "no"});
   admin.call({"REPLICAOF", "127.0.0.1", std::to_string(free_port())});
+  ASSERT_TRUE(role_is_seen(1)) << shop_.guard().log();
   expect_refused_as_by_redis("-MASTERDOWN");
   admin.call({"REPLICAOF", "NO", "ONE"});
+  ASSERT_TRUE(role_is_seen(2)) << shop_.guard().log();
   EXPECT_TRUE(resumes());
 }
 
 TEST_F(RedisStates, a_replica_that_serves_stale_data_is) {
   RawClient admin = shop_.redis().client();
   admin.call({"REPLICAOF", "127.0.0.1", std::to_string(free_port())});
+  ASSERT_TRUE(role_is_seen(1)) << shop_.guard().log();
   EXPECT_TRUE(resumes());
-  EXPECT_EQ(client_.exchange(get_absent(), 1), absent_reply());
+  EXPECT_EQ(shop_.client().exchange(get_absent(), 1), absent_reply());
 }
 
 // After a failover. Who was connected before it is closed, and resolves the name anew

@@ -154,7 +154,7 @@ std::optional<io::TimePoint> ControlConnection::left_before(const upstream::Serv
   }
   const bool has_other_role =
       server.is_master && before.is_master && *server.is_master != *before.is_master;
-  return has_other_role && !kind_.is_in_cluster ? std::optional(io::TimePoint::max())
+  return has_other_role && !kind_.is_in_cluster ? std::optional(io::now_since_boot())
                                                 : std::nullopt;
 }
 
