@@ -320,6 +320,24 @@ TEST_F(PostgresTables, fingerprints_change_with_all_that_changes_rows_unseen) {
        "DROP TABLE app.users"});
 }
 
+TEST_F(PostgresTables, fingerprints_change_with_what_is_changed_and_changed_back) {
+  run("CREATE SCHEMA elsewhere; CREATE TYPE app.mood AS ENUM ('good', 'bad'); CREATE DOMAIN "
+      "app.feeling AS app.mood");
+  make("id bigint PRIMARY KEY, mood app.feeling, name text");
+  expect_changes(
+      {"BEGIN; ALTER TABLE app.users SET SCHEMA elsewhere; ALTER TABLE elsewhere.users SET SCHEMA "
+       "app; COMMIT",
+       "BEGIN; ALTER TABLE app.users RENAME TO t; ALTER TABLE app.t RENAME TO users; COMMIT",
+       "BEGIN; ALTER TYPE app.mood RENAME VALUE 'bad' TO 'b'; ALTER TYPE app.mood RENAME VALUE 'b' "
+       "TO 'bad'; COMMIT",
+       "BEGIN; ALTER TABLE app.users RENAME name TO n; ALTER TABLE app.users RENAME n TO name; "
+       "COMMIT",
+       "BEGIN; ALTER PUBLICATION cuckooguard DROP TABLE app.users; ALTER PUBLICATION cuckooguard "
+       "ADD TABLE app.users; COMMIT",
+       "GRANT SELECT (name) ON app.users TO PUBLIC",
+       "ALTER TABLE app.users ALTER name SET DEFAULT 'n'"});
+}
+
 TEST_F(PostgresTables, fingerprints_change_with_partitions) {
   make("id bigint, part int, PRIMARY KEY (id, part)", " PARTITION BY LIST (part)");
   run("CREATE TABLE app.one (id bigint, part int NOT NULL, PRIMARY KEY (id, part))");
@@ -343,6 +361,14 @@ TEST_F(PostgresTables, fingerprints_do_not_change_with_the_rest) {
                "CREATE INDEX ON app.users (name)",
                "REINDEX TABLE app.users",
                "GRANT SELECT ON app.users TO PUBLIC",
+               "REVOKE SELECT ON app.users FROM PUBLIC",
+               "GRANT ALL ON ALL TABLES IN SCHEMA app TO PUBLIC",
+               "GRANT USAGE ON SCHEMA app TO PUBLIC",
+               "ALTER TABLE app.users SET (fillfactor = 90)",
+               "COMMENT ON TABLE app.users IS 'of the shop'",
+               "VACUUM FREEZE app.users",
+               "VACUUM FULL pg_catalog.pg_type",
+               "VACUUM FULL pg_catalog.pg_attribute",
                "ALTER PUBLICATION cuckooguard ADD TABLE app.other",
                "DROP TABLE app.other",
                "CHECKPOINT"});

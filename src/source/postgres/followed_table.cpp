@@ -16,19 +16,25 @@ std::unexpected<std::string> PostgresFollowedTable::not_understood(const std::st
   return std::unexpected("the log has a row of table \"" + plan().name + "\" " + what);
 }
 
-PostgresFollowedTable::Done PostgresFollowedTable::relation(const pgoutput::Relation& relation) {
-  places_.clear();
+bool PostgresFollowedTable::has(pgoutput::Oid oid) const {
+  return oid == plan().oid || std::ranges::binary_search(plan().parts, oid);
+}
+
+PostgresFollowedTable::Done PostgresFollowedTable::relation(const pgoutput::Relation& relation,
+                                                            bool is_news) {
+  is_described_ = false;
   const PostgresTable& planned = plan();
-  if (!is(relation.schema, relation.name)) {
-    return changed("it is called \"" + std::string(relation.schema) + "\".\"" +
-                   std::string(relation.name) + "\" in the log");
-  }
   if (relation.oid != planned.oid) {
     return changed("another one has taken its name");
   }
-  const bool is_full = relation.replica_identity == ReplicaIdentity::full;
-  if (relation.replica_identity == ReplicaIdentity::nothing || is_full != planned.has_full_rows) {
-    return changed("its REPLICA IDENTITY is another one");
+  if (is_news && !is(relation.schema, relation.name)) {
+    return changed("it is called \"" + std::string(relation.schema) + "\".\"" +
+                   std::string(relation.name) + "\" in the log");
+  }
+  if (is_news || !planned.is_partitioned) {
+    if (auto same = compare_identity(relation); !same) {
+      return same;
+    }
   }
   if (relation.columns.size() != planned.columns.size()) {
     return changed("it has " + std::to_string(relation.columns.size()) +
@@ -37,49 +43,62 @@ PostgresFollowedTable::Done PostgresFollowedTable::relation(const pgoutput::Rela
   }
   for (std::size_t i = 0; i < planned.columns.size(); ++i) {
     const PostgresColumn& column = planned.columns[i];
-    const pgoutput::RelationColumn& logged = relation.columns[i];
-    if (logged.name != column.name) {
-      return changed("column \"" + column.name + "\" is called \"" + std::string(logged.name) +
-                     "\" in the log");
+    if (relation.columns[i].name != column.name) {
+      return changed("the log has column \"" + std::string(relation.columns[i].name) +
+                     "\" where the catalog has \"" + column.name + "\"");
     }
-    if (const auto how = difference(column, logged)) {
+    if (const auto how = difference(column, relation.columns[i], is_news)) {
       return changed("column \"" + column.name + "\" " + *how);
     }
   }
+  is_described_ = true;
+  return {};
+}
+
+PostgresFollowedTable::Done PostgresFollowedTable::compare_identity(
+    const pgoutput::Relation& relation) const {
+  const bool is_full = relation.replica_identity == ReplicaIdentity::full;
+  if (relation.replica_identity == ReplicaIdentity::nothing || is_full != plan().has_full_rows) {
+    return changed("its REPLICA IDENTITY is another one");
+  }
   for (const std::size_t column : needed()) {
-    if (!is_full && planned.columns[column].replica_key == 0) {
-      return changed("the log does not have column \"" + planned.columns[column].name +
+    if (!is_full && plan().columns[column].replica_key == 0) {
+      return changed("the log does not have column \"" + plan().columns[column].name +
                      "\" of deleted rows");
     }
-    places_.push_back(column);
   }
-  tuple_columns_ = relation.columns.size();
   return {};
 }
 
-// It may have more columns in its key, and all in another order.
-PostgresFollowedTable::Done PostgresFollowedTable::partition(
-    const pgoutput::Relation& partition) const {
-  const bool is_full = partition.replica_identity == ReplicaIdentity::full;
-  const auto is_named = [&](std::size_t column) {
+// Its columns may have other places than those of the whole, which is what rows come in.
+PostgresFollowedTable::Done PostgresFollowedTable::part(const pgoutput::Relation& relation) const {
+  const std::string name = "\"" + std::string(relation.name) + "\"";
+  if (!std::ranges::binary_search(plan().parts, relation.oid)) {
+    return changed("the log has rows of a partition " + name + " that it did not have");
+  }
+  const bool is_full = relation.replica_identity == ReplicaIdentity::full;
+  if (plan().has_full_rows && !is_full) {
+    return changed("the REPLICA IDENTITY of its partition " + name + " is another one");
+  }
+  for (const std::size_t column : needed()) {
     const auto logged = std::ranges::find(
-        partition.columns, plan().columns[column].name, &pgoutput::RelationColumn::name);
-    return logged != partition.columns.end() && logged->is_key;
-  };
-  if (partition.replica_identity == ReplicaIdentity::nothing || is_full != plan().has_full_rows ||
-      !(is_full || std::ranges::all_of(needed(), is_named))) {
-    return changed("the REPLICA IDENTITY of its partition \"" + std::string(partition.name) +
-                   "\" is another one");
+        relation.columns, plan().columns[column].name, &pgoutput::RelationColumn::name);
+    if (logged == relation.columns.end() || (!is_full && !logged->is_key)) {
+      return changed("the log does not have column \"" + plan().columns[column].name +
+                     "\" of rows deleted from its partition " + name);
+    }
   }
   return {};
 }
 
-std::optional<std::string> PostgresFollowedTable::difference(
-    const PostgresColumn& planned, const pgoutput::RelationColumn& logged) const {
+std::optional<std::string> PostgresFollowedTable::difference(const PostgresColumn& planned,
+                                                             const pgoutput::RelationColumn& logged,
+                                                             bool is_news) const {
   if (logged.type != planned.logged_oid || logged.type_modifier != planned.modifier) {
     return "is " + planned.type_name + " in the catalog and of another type in the log";
   }
-  if (!plan().has_full_rows && logged.is_key != (planned.replica_key > 0)) {
+  const bool tells_keys = is_news || !plan().is_partitioned;
+  if (tells_keys && !plan().has_full_rows && logged.is_key != (planned.replica_key > 0)) {
     return "is part of the key that the log names rows by, or is not, unlike in the catalog";
   }
   return std::nullopt;
@@ -115,20 +134,21 @@ PostgresFollowedTable::Done PostgresFollowedTable::erase(const pgoutput::Delete&
 std::expected<RowValues, std::string> PostgresFollowedTable::read(pgoutput::Row row,
                                                                   pgoutput::Row before,
                                                                   Values& values) const {
-  if (places_.empty()) {
+  if (!is_described_) {
     return not_understood("without its description");
   }
-  if (row.size() != tuple_columns_ || (!before.empty() && before.size() != tuple_columns_)) {
+  const std::size_t columns = plan().columns.size();
+  if (row.size() != columns || (!before.empty() && before.size() != columns)) {
     return not_understood("of " + std::to_string(row.size()) + " columns instead of " +
-                          std::to_string(tuple_columns_));
+                          std::to_string(columns));
   }
   values.clear();
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    const Value* value = &row[places_[i]];
+  for (const std::size_t place : needed()) {
+    const Value* value = &row[place];
     if (value->state == Value::State::unchanged && !before.empty()) {
-      value = &before[places_[i]];
+      value = &before[place];
     }
-    const std::string& column = plan().columns[needed()[i]].name;
+    const std::string& column = plan().columns[place].name;
     if (value->state == Value::State::unchanged) {
       return not_understood("without column \"" + column + "\", which has not changed");
     }

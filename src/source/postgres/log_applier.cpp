@@ -57,11 +57,6 @@ PostgresApplier::Applied PostgresApplier::apply(const PostgresEvent& event) {
   if (!decoded) {
     return std::unexpected("the server's log: " + pgoutput::describe(decoded.error()));
   }
-  const bool is_description = std::holds_alternative<pgoutput::Relation>(*decoded) ||
-                              std::holds_alternative<pgoutput::Type>(*decoded);
-  if (!is_description) {
-    described_.reset();
-  }
   return std::visit([this](const auto& message) { return on(message); }, *decoded);
 }
 
@@ -75,6 +70,7 @@ PostgresApplier::Applied PostgresApplier::on_keepalive(Lsn end) {
 }
 
 PostgresApplier::Applied PostgresApplier::on(const pgoutput::Begin& begun) {
+  described_.reset();
   if (open_) {
     return std::unexpected("the server's log has a transaction within another");
   }
@@ -125,24 +121,11 @@ void PostgresApplier::commit(const PostgresMark& mark) {
   }
 }
 
-// A partition is described right behind the table that its rows are sent as those of, whenever
-// either of the two is (pgoutput.c, maybe_send_schema()).
 PostgresApplier::Applied PostgresApplier::on(const pgoutput::Relation& relation) {
-  const bool is_followed = std::ranges::any_of(
-      tables_.all(), [&](const auto* table) { return table->plan().oid == relation.oid; });
-  const pgoutput::Oid before = described_.value_or(relation.oid);
-  const auto whole =
-      before != relation.oid && !is_followed ? relations_.find(before) : relations_.end();
-  pgoutput::Oid part_of = 0;
-  if (whole != relations_.end()) {
-    part_of = whole->second.part_of == 0 ? before : whole->second.part_of;
-    if (const auto root = relations_.find(part_of); root != relations_.end()) {
-      root->second.found_at.reset();
-    }
-  }
-  described_ = relation.oid;
   relations_.erase(relation.oid);
-  relations_.try_emplace(relation.oid, relation).first->second.part_of = part_of;
+  const auto known = relations_.try_emplace(relation.oid, relation).first;
+  known->second.came_at = tables_.joins();
+  described_ = relation.oid;
   return false;
 }
 
@@ -163,6 +146,7 @@ PostgresApplier::Applied PostgresApplier::on(const pgoutput::Delete& erase) {
 // At once: what is sent has committed, and a table that is read again joins behind this
 // transaction.
 PostgresApplier::Applied PostgresApplier::on(const pgoutput::Truncate& truncate) {
+  described_.reset();  // all of them were described, one behind the other
   for (std::size_t i = 0; i < truncate.relations.size(); ++i) {
     const auto applied = on_row(truncate.relations[i], [](const PostgresFollowedTable&) {
       return std::expected<void, std::string>(
@@ -190,6 +174,7 @@ PostgresApplier::Applied PostgresApplier::on(const pgoutput::CommitPrepared& com
 
 template <class Change>
 PostgresApplier::Applied PostgresApplier::on_row(pgoutput::Oid oid, const Change& change) {
+  const auto described = std::exchange(described_, std::nullopt);
   if (open_ && is_covered_) {
     return false;
   }
@@ -198,6 +183,9 @@ PostgresApplier::Applied PostgresApplier::on_row(pgoutput::Oid oid, const Change
     return std::unexpected("the server's log has rows of a table that it has not described");
   }
   Known& known = found->second;
+  if (described && *described != oid) {
+    judge_part(relations_.at(*described), known);
+  }
   if (known.found_at != tables_.joins()) {
     find_tables(known);
   }
@@ -225,12 +213,14 @@ void PostgresApplier::find_tables(Known& known) {
   known.tables.clear();
   known.found_at = tables_.joins();
   for (PostgresFollowedTable* const table : tables_.all()) {
-    if (table->plan().oid != known.relation.oid && !table->is(known.schema, known.name)) {
+    const bool is_new = tables_.join_of(*table) <= known.came_at;
+    const bool has_its_name = is_new && table->is(known.schema, known.name);
+    if (table->plan().oid != known.relation.oid && !has_its_name) {
       continue;
     }
     if (!is_news_to(*table)) {
       known.found_at.reset();  // it may be of an older definition than the table's
-    } else if (const auto good = described(*table, known); !good) {
+    } else if (const auto good = table->relation(known.relation, is_new); !good) {
       put_out_of_step(*table, good.error());
     } else {
       known.tables.push_back(table);
@@ -238,15 +228,20 @@ void PostgresApplier::find_tables(Known& known) {
   }
 }
 
-std::expected<void, std::string> PostgresApplier::described(PostgresFollowedTable& table,
-                                                            const Known& known) const {
-  auto good = table.relation(known.relation);
-  for (const auto& [oid, each] : relations_) {
-    if (good && each.part_of == known.relation.oid) {
-      good = table.partition(each.relation);
+void PostgresApplier::judge_part(const Known& part, const Known& whole) {
+  for (PostgresFollowedTable* const table : tables_.all()) {
+    const bool is_whole = table->plan().oid == whole.relation.oid;
+    if (!is_news_to(*table) || (!is_whole && !table->has(part.relation.oid))) {
+      continue;
+    }
+    const auto good = is_whole
+                          ? table->part(part.relation)
+                          : std::unexpected("the log has rows of table \"" + table->plan().name +
+                                            "\" under the name of \"" + whole.name + "\"");
+    if (!good) {
+      put_out_of_step(*table, good.error());
     }
   }
-  return good;
 }
 
 // Not if it has the transaction at hand from before.

@@ -9,11 +9,13 @@
 // on, and must be read again from a snapshot (join()). Of two-phase commits nobody has asked to
 // hear: if they come all tables are out of step.
 //
-// What tables were called, which columns they had, and by what they and their partitions named rows
-// is compared with the plan whenever it comes: it may have been changed and changed back.
-//
 // A Relation comes once in a stream, before the first row of its table, be that in a transaction
-// that was applied before: it is kept for tables that join later.
+// that was applied before: it is kept for tables that join later. It comes again before the next
+// row when the table has changed. Before rows of a partition its own Relation comes behind that of
+// the whole, and the rows are the whole's: so the last Relation before a row is that of the table
+// that has the row. It is judged by tables that have not had its transaction, and by no other: the
+// catalog that these were planned by is later, so that rows which it would be wrong of have another
+// one before them.
 //
 // A table may be there more than once: for several namespaces, and while it is read again.
 //
@@ -111,9 +113,9 @@ class PostgresApplier {
     std::vector<std::string> names;  // of columns
     std::vector<pgoutput::RelationColumn> columns;
     pgoutput::Relation relation;
-    pgoutput::Oid part_of = 0;  // it is a partition of this table, by whose name its rows are sent
     std::vector<PostgresFollowedTable*> tables{};
     std::optional<std::uint64_t> found_at{};  // JoinedTables::joins(), then; nothing: to be found
+    std::uint64_t came_at = 0;                // the same, when it came
     pgoutput::Lsn told{};                     // the last transaction that nobody was told of
   };
 
@@ -136,9 +138,8 @@ class PostgresApplier {
   template <class Change>
   Applied on_row(pgoutput::Oid oid, const Change& change);
   void find_tables(Known& known);
-  // The table's rows are as they are described, and so are its partitions'.
-  std::expected<void, std::string> described(PostgresFollowedTable& table,
-                                             const Known& known) const;
+  // Before a row of `whole`, whose table has just been described.
+  void judge_part(const Known& part, const Known& whole);
   void commit(const PostgresMark& mark);
   bool is_news_to(const PostgresFollowedTable& table) const;
   void judge(const PostgresCommitted& committed, const TableFingerprints& fingerprints);
@@ -156,7 +157,7 @@ class PostgresApplier {
   Xid near_ = 0;
   pgoutput::MessageDecoder decoder_;
   std::unordered_map<pgoutput::Oid, Known> relations_;
-  std::optional<pgoutput::Oid> described_;  // by the message before this one
+  std::optional<pgoutput::Oid> described_;  // by the last message
   JoinedTables<PostgresFollowedTable> tables_;
 };
 

@@ -30,6 +30,7 @@ class Planner {
     for (const auto step : {&Planner::read_fingerprint,  // first: later changes are seen by it
                             &Planner::find_table,
                             &Planner::check_tables_below,
+                            &Planner::list_parts,
                             &Planner::check_publication,
                             &Planner::read_columns,
                             &Planner::read_unique_keys,
@@ -130,6 +131,15 @@ class Planner {
   }
 
   Trouble check_tables_below() { return source::check_tables_below(connection_, table_); }
+
+  Trouble list_parts() {
+    auto parts = parts_of(connection_, table_);
+    if (!parts) {
+      return std::move(parts.error());
+    }
+    table_.parts = *std::move(parts);
+    return std::nullopt;
+  }
 
   Trouble check_publication() { return source::check_publication(connection_, place_, table_); }
 

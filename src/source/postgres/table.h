@@ -38,6 +38,7 @@ struct PostgresTable : RowPlan {
   std::uint32_t oid = 0;
   bool is_partitioned = false;
   std::vector<PostgresColumn> columns;  // all that the log shows, in their order
+  std::vector<std::uint32_t> parts{};   // oids of all below it that have rows, in their order
   bool has_full_rows = false;           // REPLICA IDENTITY FULL
   std::string fingerprint;              // fingerprints.h
 

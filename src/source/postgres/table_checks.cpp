@@ -107,6 +107,22 @@ PostgresObjection check_tables_below(PostgresConnection& connection, const Postg
   return subject(table) + "has an unlogged partition: ALTER TABLE " + name + " SET LOGGED";
 }
 
+std::expected<std::vector<std::uint32_t>, PostgresError> parts_of(PostgresConnection& connection,
+                                                                  const PostgresTable& table) {
+  std::vector<std::uint32_t> parts;
+  if (!table.is_partitioned) {
+    return parts;
+  }
+  const auto rows = connection.ask(tree_of(table.oid, "t.oid") + "c.relkind <> 'p' ORDER BY t.oid");
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  for (const auto& row : *rows) {
+    parts.push_back(number_of<std::uint32_t>(row[0]));
+  }
+  return parts;
+}
+
 PostgresObjection check_publication(PostgresConnection& connection,
                                     const PostgresPlace& place,
                                     const PostgresTable& table) {

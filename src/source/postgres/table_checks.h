@@ -35,6 +35,10 @@ struct PostgresUniqueKey {
 // Its partitions, and tables that inherit from it.
 PostgresObjection check_tables_below(PostgresConnection& connection, const PostgresTable& table);
 
+// Partitions that have rows themselves; none of a table that is not partitioned.
+std::expected<std::vector<std::uint32_t>, PostgresError> parts_of(PostgresConnection& connection,
+                                                                  const PostgresTable& table);
+
 PostgresObjection check_publication(PostgresConnection& connection,
                                     const PostgresPlace& place,
                                     const PostgresTable& table);

@@ -99,12 +99,12 @@ TEST_F(PostgresFollowedTableTest, an_update_without_an_old_row_changes_nothing) 
   EXPECT_FALSE(user_.table.is_touched());
 }
 
-// Two names that were exchanged: each row says so before it comes.
-TEST_F(PostgresFollowedTableTest, columns_in_another_order_have_been_renamed) {
+// They have swapped their names, perhaps for one row only.
+TEST_F(PostgresFollowedTableTest, columns_in_another_order_are_other_columns) {
   MadeRelation turned;
-  std::swap(turned.columns[0], turned.columns[1]);
+  std::swap(turned.columns[0].name, turned.columns[1].name);
   EXPECT_THAT(bad(user_, MadeLog::relation(turned)),
-              HasSubstr("column \"id\" is called \"name\" in the log"));
+              HasSubstr("the log has column \"name\" where the catalog has \"id\""));
 }
 
 TEST_F(PostgresFollowedTableTest, full_rows_tell_what_any_column_was) {
@@ -183,7 +183,7 @@ TEST_F(PostgresFollowedTableTest, a_table_that_is_not_as_it_was_planned_has_chan
       {[](MadeRelation& is) { is.identity = 'n'; }, "REPLICA IDENTITY"},
       {[](MadeRelation& is) { is.columns.push_back({.name = "note"}); }, "3 columns"},
       {[](MadeRelation& is) { is.columns.pop_back(); }, "1 columns"},
-      {[](MadeRelation& is) { is.columns[1].name = "label"; }, "\"name\" is called \"label\""},
+      {[](MadeRelation& is) { is.columns[1].name = "label"; }, "\"label\" where the catalog has"},
       {[](MadeRelation& is) { is.columns[0].type = 23; }, "\"id\" is bigint in the catalog"},
       {[](MadeRelation& is) { is.columns[1].modifier = 40; }, "\"name\" is text in the catalog"},
       {[](MadeRelation& is) { is.columns[1].is_key = true; }, "\"name\" is part of the key"},

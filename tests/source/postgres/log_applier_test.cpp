@@ -1,6 +1,9 @@
 #include "postgres/log_applier.h"
 
+#include <algorithm>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -175,8 +178,8 @@ TEST_F(PostgresApplierTest, a_table_that_was_truncated_is_out_of_step_and_others
   applier_.join(item_.table);
   apply(log_.transaction(7,
                          {MadeLog::relation(),
-                          MadeLog::relation(kItem),
                           MadeLog::insert(row_of("1")),
+                          MadeLog::relation(kItem),
                           MadeLog::insert(row_of("2"), 17),
                           MadeLog::truncate({kUserOid})}));
   EXPECT_THAT(out_of_step_, ElementsAre(&user_.table));
@@ -214,46 +217,89 @@ TEST_F(PostgresApplierTest, a_table_that_has_changed_is_out_of_step_and_its_tran
   EXPECT_THAT(out_of_step_, ElementsAre(&user_.table, &again.table));
 }
 
-// Its rows come as the whole table's: by what it names them stands in its own description alone.
-TEST_F(PostgresApplierTest, a_partition_that_names_rows_otherwise_puts_its_table_out_of_step) {
-  MadeRelation partition{.oid = 91, .name = "user_1"};
-  applier_.join(user_.table);
-  apply(log_.transaction(
-      7, {MadeLog::relation(), MadeLog::relation(partition), MadeLog::insert(row_of("1"))}));
-  EXPECT_THAT(out_of_step_, IsEmpty());
-  partition.oid = 92;
-  partition.identity = 'f';
-  apply(log_.transaction(
-      8, {MadeLog::relation(), MadeLog::relation(partition), MadeLog::insert(row_of("2"))}));
-  EXPECT_THAT(out_of_step_, ElementsAre(&user_.table));
-  EXPECT_THAT(why_, HasSubstr("REPLICA IDENTITY of its partition \"user_1\""));
+// A table of two partitions, 91 and 92, whose own descriptions come behind the whole's.
+struct MadePartitions {
+  explicit MadePartitions(bool has_full_rows = false) {
+    PostgresTable plan = planned();
+    plan.is_partitioned = true;
+    plan.parts = {91, 92};
+    plan.has_full_rows = has_full_rows;
+    table.emplace(plan);
+    part.identity = whole.identity = has_full_rows ? 'f' : 'd';
+  }
+  std::vector<std::string> insert(const std::string& id) const {
+    return {MadeLog::relation(whole), MadeLog::relation(part), MadeLog::insert(row_of(id))};
+  }
+
+  std::optional<MadeTable> table;
+  MadeRelation whole;
+  MadeRelation part{.oid = 91, .name = "one"};
+};
+
+TEST_F(PostgresApplierTest, a_partition_that_names_rows_by_less_puts_its_table_out_of_step) {
+  const std::vector<std::function<void(MadeRelation & part)>> changes{
+      [](MadeRelation& part) { part.identity = 'd'; },
+      [](MadeRelation& part) { part.identity = 'n'; },
+      [](MadeRelation& part) { part.oid = 93; }};
+  for (const auto& change : changes) {
+    out_of_step_.clear();
+    MadePartitions made(true);
+    applier_.join(made.table->table);
+    apply(log_.transaction(7, made.insert("1")));
+    EXPECT_THAT(out_of_step_, IsEmpty());
+    change(made.part);
+    apply(log_.transaction(8, made.insert("2")));
+    EXPECT_THAT(out_of_step_, ElementsAre(&made.table->table));
+    applier_.leave(made.table->table);
+  }
 }
 
-TEST_F(PostgresApplierTest, a_partition_whose_key_lacks_what_is_needed_puts_its_table_out_of_step) {
-  MadeRelation partition{.oid = 91, .name = "user_1", .identity = 'i'};
-  std::swap(partition.columns[0], partition.columns[1]);
-  applier_.join(user_.table);
-  apply(log_.transaction(
-      7, {MadeLog::relation(), MadeLog::relation(partition), MadeLog::insert(row_of("1"))}));
-  EXPECT_THAT(out_of_step_, IsEmpty()) << "its columns may have an order of their own";
-  partition.columns[0].is_key = true;
-  partition.columns[1].is_key = false;
-  apply(log_.transaction(
-      8, {MadeLog::relation(), MadeLog::relation(partition), MadeLog::insert(row_of("2"))}));
-  EXPECT_THAT(out_of_step_, ElementsAre(&user_.table));
+TEST_F(PostgresApplierTest, a_partition_names_rows_by_all_that_is_needed) {
+  MadePartitions made;
+  applier_.join(made.table->table);
+  std::swap(made.part.columns[0], made.part.columns[1]);
+  apply(log_.transaction(7, made.insert("1")));
+  made.part.identity = 'f';
+  apply(log_.transaction(8, made.insert("2")));
+  EXPECT_THAT(out_of_step_, IsEmpty()) << "in whatever order, or with more";
+  made.part.identity = 'i';
+  made.part.columns[1].is_key = false;
+  made.part.columns[0].is_key = true;
+  apply(log_.transaction(9, made.insert("3")));
+  EXPECT_THAT(why_, HasSubstr("column \"id\" of rows deleted from its partition \"one\""));
 }
 
-// Described one behind the other by a TRUNCATE; else rows come in between.
-TEST_F(PostgresApplierTest, a_table_that_is_described_behind_anothers_rows_is_no_partition_of_it) {
-  MadeRelation other{.oid = 91, .name = "other", .identity = 'n'};
+// The row is sent as one of the table that it is a partition of by then.
+TEST_F(PostgresApplierTest, rows_under_the_name_of_another_table_put_a_table_out_of_step) {
+  MadePartitions made;
   applier_.join(user_.table);
+  applier_.join(item_.table);
+  applier_.join(made.table->table);
+  const MadeRelation big{.oid = 99, .name = "big"};
   apply(log_.transaction(7,
-                         {MadeLog::relation(),
-                          MadeLog::insert(row_of("1")),
-                          MadeLog::relation(other),
-                          MadeLog::insert(row_of("2"), 91),
-                          MadeLog::insert(row_of("3"))}));
-  EXPECT_THAT(out_of_step_, IsEmpty());
+                         {MadeLog::relation(big),
+                          MadeLog::relation(kItem),
+                          MadeLog::insert(row_of("1"), 99),
+                          MadeLog::relation(big),
+                          MadeLog::relation(made.part),
+                          MadeLog::insert(row_of("1"), 99)}));
+  EXPECT_THAT(out_of_step_, ElementsAre(&item_.table, &made.table->table));
+}
+
+// Else it would be read again for ever: nothing describes it anew.
+TEST_F(PostgresApplierTest, what_was_described_before_a_snapshot_is_not_held_against_it) {
+  MadePartitions made(true);
+  MadePartitions again(true);
+  made.part.identity = 'd';
+  made.whole.schema = "other";
+  applier_.join(made.table->table);
+  apply(log_.transaction(7, made.insert("1")));
+  EXPECT_THAT(out_of_step_, ElementsAre(&made.table->table));
+  applier_.join(again.table->table);
+  again.part = {.oid = 92, .name = "two", .identity = 'f'};
+  apply(log_.transaction(8, {MadeLog::relation(again.part), MadeLog::insert(row_of("2"))}));
+  EXPECT_THAT(out_of_step_, ElementsAre(&made.table->table)) << why_;
+  EXPECT_THAT(again.table->target.rows(), ElementsAre("2"));
 }
 
 TEST_F(PostgresApplierTest, a_row_that_is_not_understood_puts_one_table_out_of_step) {
@@ -263,8 +309,8 @@ TEST_F(PostgresApplierTest, a_row_that_is_not_understood_puts_one_table_out_of_s
   applier_.join(item_.table);
   apply(log_.transaction(7,
                          {MadeLog::relation(),
-                          MadeLog::relation(kItem),
                           MadeLog::erase(row_of("1"), 'O'),
+                          MadeLog::relation(kItem),
                           MadeLog::insert(row_of("2"), 17)}));
   EXPECT_THAT(out_of_step_, ElementsAre(&user_.table, &again.table));
   EXPECT_THAT(item_.target.rows(), ElementsAre("2"));
@@ -289,10 +335,10 @@ TEST_F(PostgresApplierTest, a_table_is_known_by_its_number_and_by_its_name) {
 TEST_F(PostgresApplierTest, tells_of_rows_of_a_table_that_nobody_follows_once_per_transaction) {
   applier_.join(user_.table);
   apply(log_.transaction(7,
-                         {MadeLog::relation(),
-                          MadeLog::relation(kItem),
-                          MadeLog::relation({.oid = 18, .name = "has_no_rows"}),
+                         {MadeLog::relation({.oid = 18, .name = "has_no_rows"}),
+                          MadeLog::relation(),
                           MadeLog::insert(row_of("1")),
+                          MadeLog::relation(kItem),
                           MadeLog::insert(row_of("1"), 17),
                           MadeLog::insert(row_of("2"), 17)}));
   EXPECT_THAT(others_, ElementsAre("public.item"));
