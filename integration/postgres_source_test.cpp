@@ -171,6 +171,44 @@ TEST_F(PostgresSource, follows_a_table_that_is_made_under_a_name_of_a_pattern) {
   EXPECT_FALSE(is_absent("part:3"));
 }
 
+// Whatever becomes of a table under such a name, the others are not held up by it for good.
+TEST_F(PostgresSource, lets_go_of_what_is_not_a_table_of_a_pattern_any_more) {
+  for (const char* const name : {"user_1", "user_2", "user_3"}) {
+    run(std::string("CREATE TABLE ") + name + " (id BIGINT PRIMARY KEY)");
+  }
+  run("INSERT INTO user_1 VALUES (1); INSERT INTO user_2 VALUES (2); INSERT INTO user_3 VALUES "
+      "(3)");
+  start(Guarded{.name = "parts", .keys = "part:{id:uint64}", .table = "\"user_*\""}.yaml());
+  ASSERT_TRUE(becomes_absent("part:9")) << guard_->log();
+  const auto passes_for_want_of = [this](const std::string& why) {
+    return eventually([&] {
+      return !is_absent("part:9") && guard_->call({"GUARD.INFO", "parts"}).contains(why);
+    });
+  };
+
+  run("DROP TABLE user_3");
+  EXPECT_TRUE(becomes_absent("part:3")) << guard_->log();
+
+  run("CREATE VIEW user_view AS SELECT 5 AS id");
+  EXPECT_TRUE(passes_for_want_of("no table but a view")) << guard_->call({"GUARD.INFO", "parts"});
+  run("DROP VIEW user_view");
+  EXPECT_TRUE(becomes_absent("part:9")) << guard_->call({"GUARD.INFO", "parts"});
+
+  run("CREATE TABLE user_all (id BIGINT PRIMARY KEY) PARTITION BY RANGE (id); ALTER TABLE user_all "
+      "ATTACH PARTITION user_2 FOR VALUES FROM (2) TO (3)");
+  EXPECT_TRUE(becomes_absent("part:9")) << guard_->call({"GUARD.INFO", "parts"});
+  EXPECT_FALSE(is_absent("part:2"));
+
+  run("CREATE TABLE archive (id BIGINT PRIMARY KEY) PARTITION BY RANGE (id); ALTER TABLE archive "
+      "ATTACH PARTITION user_1 FOR VALUES FROM (1) TO (2)");
+  EXPECT_TRUE(passes_for_want_of("is a partition")) << guard_->call({"GUARD.INFO", "parts"});
+  run("ALTER TABLE archive DETACH PARTITION user_1; ALTER TABLE user_all DETACH PARTITION user_2; "
+      "DROP TABLE user_all");
+  EXPECT_TRUE(becomes_absent("part:9")) << guard_->call({"GUARD.INFO", "parts"});
+  EXPECT_FALSE(is_absent("part:1"));
+  EXPECT_FALSE(is_absent("part:2"));
+}
+
 TEST_F(PostgresSource, who_waits_for_a_commit_finds_its_row_on_every_connection) {
   start();
   std::vector<RawClient> others;

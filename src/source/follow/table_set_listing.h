@@ -44,6 +44,10 @@ class TableSetListing {
   std::vector<std::string> missing_from(const Tables& tables);
   // False: there is new doubt, ask again. New tables are due.
   bool set(std::uint64_t doubt, const Tables& tables);
+  // Of the tables that patterns find the server has just now those of which `has(name)` holds: if
+  // one that is followed has gone there is doubt, also if nobody could read it.
+  template <class Has>
+  void see_all(const Has& has);
   bool is_gone(TableIndex index) const {
     const std::scoped_lock lock(state_.mutex);
     return state_.tables[index].feed == nullptr;
@@ -80,6 +84,26 @@ std::vector<std::string> TableSetListing<Log>::missing_from(const Tables& tables
     }
   }
   return missing;
+}
+
+template <class Log>
+template <class Has>
+void TableSetListing<Log>::see_all(const Has& has) {
+  const std::scoped_lock lock(state_.mutex);
+  if (state_.patterned.doubt()) {
+    return;
+  }
+  const bool has_gone = std::ranges::any_of(state_.patterned.targets(), [&](const Target& target) {
+    const auto& named = target.settings.source.tables;
+    return std::ranges::any_of(state_.there(), [&](const Place& followed) {
+      const std::string& table = followed.feed->table();
+      return followed.feed->target().ns == target.ns && !has(table) &&
+             std::ranges::find(named, table) == named.end();
+    });
+  });
+  if (has_gone) {
+    state_.patterned.begin_doubt();
+  }
 }
 
 template <class Log>

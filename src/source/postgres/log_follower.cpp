@@ -345,6 +345,8 @@ void PostgresFollower::heard(const PostgresProbe::Word& word) {
   tables_.log.retains(word.retained);
   tables_.log.took_transactions(word.transactions, word.at);
   tables_.log.see_committed(word.committed);
+  tables_.listing.see_all(
+      [&](const std::string& table) { return word.committed.fingerprints->contains(table); });
   tables_.log.prove(word.at, word.position);
   if (word.why_not_flushed == why_not_flushed_) {
     return;

@@ -306,6 +306,16 @@ TEST_F(PatternedTableSetTest, says_which_of_its_tables_a_list_lacks) {
   EXPECT_THAT(patterned_.listing.missing_from({{"user_1", "user_2"}}), IsEmpty());
 }
 
+// Also of one that nobody could read, of which no log speaks.
+TEST_F(PatternedTableSetTest, is_in_doubt_when_one_of_its_tables_is_seen_to_have_gone) {
+  begin_patterned();
+  ASSERT_TRUE(patterned_.listing.set(doubt(), {{"user_1", "user_2"}}));
+  patterned_.listing.see_all([](const std::string& table) { return !table.empty(); });
+  EXPECT_FALSE(patterned_.listing.doubt());
+  patterned_.listing.see_all([](const std::string& table) { return table != "user_2"; });
+  EXPECT_TRUE(patterned_.listing.is_due());
+}
+
 TEST_F(PatternedTableSetTest, an_answer_from_before_a_definition_does_not_end_the_doubt) {
   begin_patterned();
   const std::uint64_t before = doubt();
