@@ -284,6 +284,17 @@ TEST_F(PostgresSource, is_planned_and_checked_as_a_start_does) {
   EXPECT_THAT(planned.standard_output, ContainsRegex("\nusers +user +~1,000 "));
   EXPECT_THAT(planned.standard_output, HasSubstr("Source shop was asked what a start asks"));
   EXPECT_EQ(run_guard({"check", "--config", yaml}).exit_code, 0);
+  // As providers have it that do not let anybody ask for it.
+  run("REVOKE EXECUTE ON FUNCTION pg_control_checkpoint() FROM PUBLIC");
+  EXPECT_EQ(run_guard({"plan", "--config", yaml}).exit_code, 0);
+  start();
+  run("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC");
+  const Ended unknown = run_guard({"plan", "--config", yaml});
+  EXPECT_EQ(unknown.exit_code, 1) << "as a start";
+  EXPECT_THAT(unknown.standard_error,
+              HasSubstr("GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO guard"));
+  run("GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO guard");
+  EXPECT_EQ(run_guard({"plan", "--config", yaml}).exit_code, 0);
   run("ALTER ROLE guard NOREPLICATION; DROP PUBLICATION cuckooguard");
   const Ended refused = run_guard({"plan", "--config", yaml});
   EXPECT_EQ(refused.exit_code, 1);

@@ -124,14 +124,28 @@ std::vector<Refusal> PostgresFollower::check(const PostgresLogin& login,
   for (const Target& target : targets) {
     check_tables(*connection, place, target, all);
   }
-  auto server = ask_server(*connection, place);
-  const auto found = find_slot(*connection, slot);
-  if (server && found) {
-    // That there is none the tables say, with their names in the SQL that makes it.
-    server->has_publication = server->has_publication || !all.empty();
-    for (std::string& what : refusals(*server, place, found->has_value())) {
-      all.push_back({.ns = "", .what = std::move(what)});
+  const auto refuse = [&all](const PostgresError& error) {
+    if (error.is_refusal()) {
+      all.push_back({.ns = "", .what = error.what});
     }
+  };
+  auto asked = ask_all(*connection, place, slot);
+  if (!asked) {
+    refuse(asked.error());
+    return all;
+  }
+  // That there is none the tables say, with their names in the SQL that makes it.
+  asked->server.has_publication = asked->server.has_publication || !all.empty();
+  auto why_not = refusals(asked->server, place, asked->slot.has_value());
+  for (std::string& what : why_not) {
+    all.push_back({.ns = "", .what = std::move(what)});
+  }
+  // Last: what the server lacks for it is said already, in better words.
+  const auto replication =
+      why_not.empty() ? PostgresConnection::open(login, PostgresConnection::Purpose::replication)
+                      : std::unexpected(PostgresError{});
+  if (!replication) {
+    refuse(replication.error());
   }
   return all;
 }
@@ -162,19 +176,15 @@ PostgresFollower::Done PostgresFollower::try_to_connect(const std::stop_token& s
         one();
         other();
       });
-  const auto identity = server_identity(*connection);
-  if (!identity) {
-    return std::unexpected(identity.error());
+  const auto asked = ask_all(*connection, settings_.place, settings_.slot);
+  if (!asked) {
+    return std::unexpected(asked.error());
   }
-  const auto slot = find_slot(*connection, settings_.slot);
-  if (!slot) {
-    return std::unexpected(slot.error());
-  }
-  if (auto good = check_server(*connection, slot->has_value()); !good) {
+  if (auto good = check_server(*asked); !good) {
     return good;
   }
-  if (*identity != identity_) {
-    if (auto turned = turn_to(*identity); !turned) {
+  if (asked->identity != identity_) {
+    if (auto turned = turn_to(asked->identity); !turned) {
       return turned;
     }
     loader_.reset();       // it reads from the one before
@@ -182,11 +192,11 @@ PostgresFollower::Done PostgresFollower::try_to_connect(const std::stop_token& s
     is_position_gone_ = is_position_gone_ || tables_.log.has_begun();
     reader_ = 0;
   }
-  identity_ = *identity;
+  identity_ = asked->identity;
   if (settings_.followed) {
     settings_.followed->is(settings_.login, identity_);
   }
-  const std::optional<PostgresSlot>& found = *slot;
+  const std::optional<PostgresSlot>& found = asked->slot;
   if (found && found->is_active) {
     return std::unexpected(end_reader(*connection, *found));
   }
@@ -217,19 +227,33 @@ PostgresError PostgresFollower::end_reader(PostgresConnection& connection,
                   "be there (wal_sender_timeout)"};
 }
 
-PostgresFollower::Done PostgresFollower::check_server(PostgresConnection& connection,
-                                                      bool has_slot) const {
-  const auto server = ask_server(connection, settings_.place);
-  if (!server) {
-    return std::unexpected(server.error());
+std::expected<PostgresFollower::Asked, PostgresError> PostgresFollower::ask_all(
+    PostgresConnection& connection, const PostgresPlace& place, std::string_view slot) {
+  auto identity = server_identity(connection);
+  if (!identity) {
+    return std::unexpected(std::move(identity.error()));
   }
+  auto found = find_slot(connection, slot);
+  if (!found) {
+    return std::unexpected(std::move(found.error()));
+  }
+  auto server = ask_server(connection, place);
+  if (!server) {
+    return std::unexpected(std::move(server.error()));
+  }
+  return Asked{
+      .identity = *std::move(identity), .server = *std::move(server), .slot = *std::move(found)};
+}
+
+PostgresFollower::Done PostgresFollower::check_server(const Asked& asked) const {
   // Our position in its log is not in doubt for that: who has one keeps it, and asks again.
-  if (std::string left = why_left(server->read_only, server->synchronous_standbys);
-      !left.empty() && !server->hides_read_only && tables_.log.has_begun()) {
+  const PostgresServer& server = asked.server;
+  if (std::string left = why_left(server.read_only, server.synchronous_standbys);
+      !left.empty() && !server.hides_read_only && tables_.log.has_begun()) {
     return postgres_failed(std::move(left));
   }
   std::string why;
-  for (const std::string& each : refusals(*server, settings_.place, has_slot)) {
+  for (const std::string& each : refusals(server, settings_.place, asked.slot.has_value())) {
     why += (why.empty() ? "" : "; ") + each;
   }
   if (why.empty()) {

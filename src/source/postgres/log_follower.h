@@ -31,6 +31,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,7 +85,16 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   Duration connect(const std::stop_token& stop) override;
   void disconnect() override;
   Done try_to_connect(const std::stop_token& stop);
-  Done check_server(PostgresConnection& connection, bool has_slot) const;
+  // What a start must know of a server, and is refused by; check() asks the same.
+  struct Asked {
+    std::string identity;
+    PostgresServer server;
+    std::optional<PostgresSlot> slot;
+  };
+  static std::expected<Asked, PostgresError> ask_all(PostgresConnection& connection,
+                                                     const PostgresPlace& place,
+                                                     std::string_view slot);
+  Done check_server(const Asked& asked) const;
   std::expected<bool, PostgresError> can_go_on(const PostgresSlot& slot);
   Done begin_anew(PostgresConnection& connection, PostgresConnection& replication, bool has_slot);
   Done begin_stream(PostgresConnection& connection, PostgresConnection replication);

@@ -228,7 +228,8 @@ std::vector<std::string> refusals(const PostgresServer& server,
   if (!server.has_publication) {
     all.push_back(
         "there is no publication of this name; with all tables that are followed in "
-        "place of TABLE: CREATE PUBLICATION " +
+        "place of TABLE, each of which must have a replica identity, since the server refuses "
+        "UPDATE and DELETE of one that has none from then on: CREATE PUBLICATION " +
         publication + " FOR TABLE " + quoted_postgres_name(place.schema) +
         ".TABLE WITH (publish_via_partition_root = true)");
   } else if (!server.publication_lacks.empty()) {
@@ -390,14 +391,21 @@ std::expected<XidSnapshot, PostgresError> current_snapshot(PostgresConnection& c
   return snapshot_of(*snapshot);
 }
 
-// Its timeline is that of what it writes just now, which a checkpoint tells only later; a standby
-// writes nothing.
+// Its timeline is that of what it writes just now, which a checkpoint tells only later. A standby
+// writes nothing, and is not followed: it is none of these. (pg_control_checkpoint(), which tells
+// its timeline, not every provider allows; named in a branch that is not taken it is refused, too.)
 std::expected<std::string, PostgresError> server_identity(PostgresConnection& connection) {
-  const auto said = row(
-      connection,
-      "SELECT system_identifier, CASE WHEN pg_is_in_recovery()"
-      " THEN (SELECT upper(lpad(to_hex(timeline_id), 8, '0')) FROM pg_control_checkpoint())"
-      " ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END FROM pg_control_system()");
+  constexpr std::string_view kInsufficientPrivilege = "42501";
+  const auto said = row(connection,
+                        "SELECT system_identifier, CASE WHEN pg_is_in_recovery() THEN 'standby'"
+                        " ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END FROM "
+                        "pg_control_system()");
+  if (!said && said.error().state == kInsufficientPrivilege) {
+    const auto account = connection.value("SELECT quote_ident(CURRENT_USER)");
+    return postgres_refused("the account may not ask which server this is (" + said.error().what +
+                            "): GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO " +
+                            std::string(account ? word(*account) : "it"));
+  }
   if (!said) {
     return std::unexpected(said.error());
   }

@@ -38,7 +38,8 @@ class Planner {
                             &Planner::choose_condition,
                             &Planner::choose_key,
                             &Planner::check_rights,
-                            &Planner::check_replica_identities}) {
+                            &Planner::check_replica_identities,
+                            &Planner::check_published}) {
       if (auto trouble = (this->*step)()) {
         return std::unexpected(*std::move(trouble));
       }
@@ -141,7 +142,14 @@ class Planner {
     return std::nullopt;
   }
 
-  Trouble check_publication() { return source::check_publication(connection_, place_, table_); }
+  // That the table is not in it is said last: once it is, the server refuses the application's
+  // UPDATE and DELETE where there is no replica identity.
+  Trouble check_publication() {
+    return source::check_publication(connection_, place_, table_, not_published_);
+  }
+  Trouble check_published() {
+    return not_published_.empty() ? Trouble() : Trouble(std::move(not_published_));
+  }
 
   Trouble read_columns() {
     const auto rows = connection_.ask(
@@ -350,6 +358,7 @@ class Planner {
   PostgresTable table_;
   std::string replica_identity_;  // relreplident
   bool hides_rows_ = false;
+  std::string not_published_;
   std::string account_;  // with its quotes
   std::vector<PostgresUniqueKey> unique_keys_;
   std::vector<bool> may_select_;                               // as columns

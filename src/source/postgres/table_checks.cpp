@@ -53,6 +53,19 @@ std::string how_to_name_rows(const PostgresTable& table,
   return key->is_primary ? "DEFAULT" : "USING INDEX " + quoted_postgres_name(key->name);
 }
 
+// For the application, and whoever looks after its database.
+std::string_view what_changes_with(std::string_view identity) {
+  if (identity == "FULL") {
+    return "UPDATE and DELETE then write the row as it was, whole, to the server's log, and "
+           "nothing "
+           "else changes for the application";
+  }
+  return identity == "DEFAULT"
+             ? "nothing changes for the application"
+             : "nothing changes for the application, unless that index is dropped: then the server "
+               "refuses its UPDATE and DELETE";
+}
+
 std::string words_of_lost(const PostgresTable& table) {
   std::string lost;
   for (const std::size_t place : table.needed()) {
@@ -67,16 +80,16 @@ std::string words_of_lost(const PostgresTable& table) {
 std::string lacks_identity(const PostgresTable& table,
                            std::span<const PostgresUniqueKey> unique_keys,
                            const PostgresAnswer& lacking) {
+  const std::string identity = how_to_name_rows(table, unique_keys);
   std::string sql;
   for (const auto& row : lacking) {
-    sql = joined(sql, "; ", "ALTER TABLE " + full_name(row) + " REPLICA IDENTITY ") +
-          how_to_name_rows(table, unique_keys);
+    sql = joined(sql, "; ", "ALTER TABLE " + full_name(row) + " REPLICA IDENTITY ") + identity;
   }
   const std::string why =
       table.primary_key.empty()
           ? "has no replica identity, by which the log would name rows that are deleted"
           : "is logged without " + words_of_lost(table) + " where rows are deleted";
-  return subject(table) + why + ": " + sql;
+  return subject(table) + why + "; " + std::string(what_changes_with(identity)) + ": " + sql;
 }
 
 }  // namespace
@@ -125,7 +138,8 @@ std::expected<std::vector<std::uint32_t>, PostgresError> parts_of(PostgresConnec
 
 PostgresObjection check_publication(PostgresConnection& connection,
                                     const PostgresPlace& place,
-                                    const PostgresTable& table) {
+                                    const PostgresTable& table,
+                                    std::string& not_published) {
   const auto publications = connection.ask(
       "SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate, pubviaroot "
       "FROM pg_catalog.pg_publication WHERE pubname = " +
@@ -135,9 +149,13 @@ PostgresObjection check_publication(PostgresConnection& connection,
   }
   const std::string named = "publication \"" + place.publication + "\" ";
   const std::string publication = quoted_postgres_name(place.publication);
+  // The application goes on as before, since it has a replica identity by then.
+  constexpr const char* kGoesOn = "; nothing changes for the application: ";
   if (publications->empty()) {
-    return "there is no " + named + "in this database: CREATE PUBLICATION " + publication +
-           " FOR TABLE " + table.full_name() + " WITH (publish_via_partition_root = true)";
+    not_published = "there is no " + named + "in this database" + kGoesOn + "CREATE PUBLICATION " +
+                    publication + " FOR TABLE " + table.full_name() +
+                    " WITH (publish_via_partition_root = true)";
+    return std::nullopt;
   }
   const auto& options = publications->front();
   if (options[0] != "t") {
@@ -157,8 +175,9 @@ PostgresObjection check_publication(PostgresConnection& connection,
     return tables.error();
   }
   if (tables->empty()) {
-    return named + "does not have the table: ALTER PUBLICATION " + publication + " ADD TABLE " +
-           table.full_name();
+    not_published = named + "does not have the table" + kGoesOn + "ALTER PUBLICATION " +
+                    publication + " ADD TABLE " + table.full_name();
+    return std::nullopt;
   }
   if (tables->front()[0]) {
     return named + "leaves out rows of the table: " + publish_all_sql(place, table);

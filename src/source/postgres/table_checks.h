@@ -39,9 +39,12 @@ PostgresObjection check_tables_below(PostgresConnection& connection, const Postg
 std::expected<std::vector<std::uint32_t>, PostgresError> parts_of(PostgresConnection& connection,
                                                                   const PostgresTable& table);
 
+// `not_published`: that it does not have the table at all, to be said when it has what it needs to
+// be published.
 PostgresObjection check_publication(PostgresConnection& connection,
                                     const PostgresPlace& place,
-                                    const PostgresTable& table);
+                                    const PostgresTable& table,
+                                    std::string& not_published);
 // Without a list of columns, and without a condition.
 std::string publish_all_sql(const PostgresPlace& place, const PostgresTable& table);
 
