@@ -134,6 +134,36 @@ TEST_F(PostgresSource, has_keys_of_a_database_that_has_bytes_and_no_encoding) {
   EXPECT_TRUE(becomes_absent("tag:caf\xE9"));
 }
 
+// Applications ask for either, and the server finds the row.
+TEST_F(PostgresSource, has_keys_of_an_encoding_that_takes_two_characters_for_one) {
+  run("CREATE DATABASE japan TEMPLATE template0 ENCODING 'EUC_JP' LC_COLLATE 'C' LC_CTYPE 'C'");
+  session_.emplace(server_->session("japan"));
+  run("SET client_encoding = UTF8");
+  run("CREATE TABLE tag (name TEXT PRIMARY KEY, kind TEXT); GRANT "
+      "SELECT ON tag TO guard; INSERT "
+      "INTO tag VALUES ('a\u00A6b'), ('plain'); CREATE PUBLICATION cuckooguard FOR ALL TABLES");
+  ASSERT_EQ(session_->value("SELECT name FROM tag WHERE name = 'a\u00A6b'"), "a\uFFE4b");
+  const auto in_japan = [this](const std::string& keys, const std::string& table) {
+    std::string yaml = configuration(
+        Guarded{.name = "tags", .keys = keys, .table = table, .fresh_ids = ""}.yaml());
+    const std::string database = "database: shop";
+    yaml.replace(yaml.find(database), database.size(), "database: japan");
+    return yaml;
+  };
+  const auto refusal = [&](const std::string& keys, const std::string& table) {
+    return run_guard({"plan", "--config", file("listen: 127.0.0.1:1\n" + in_japan(keys, table))})
+        .standard_error;
+  };
+  EXPECT_THAT(refusal("tag:{name}", "tag"), HasSubstr("in place of {name} write {name|ci}"));
+  EXPECT_THAT(refusal("tag:{name|ci}", "tag, where: \"kind <> '\u00A6'\""),
+              HasSubstr("write that in the condition"));
+  GuardedPostgres::start(in_japan("tag:{name|ci}", "tag"));
+  ASSERT_TRUE(becomes_absent("tag:none")) << guard_->log();
+  for (const char* const key : {"tag:a\u00A6b", "tag:a\uFFE4b", "tag:plain"}) {
+    EXPECT_FALSE(is_absent(key)) << key;
+  }
+}
+
 TEST_F(PostgresSource, takes_rows_for_which_the_condition_does_not_hold_for_absent) {
   run("CREATE TABLE account (id BIGINT PRIMARY KEY, kind INT NOT NULL DEFAULT 0, deleted_at "
       "TIMESTAMPTZ);"

@@ -303,6 +303,8 @@ MUTANTS = [
      [("src/source/postgres/log_applier.cpp", "found->second != table->plan().fingerprint", "found->second.empty()")]),
     ("source/mysql", "tables_of_patterns_stay", "a view that matched a pattern is gone, and its namespace passes for good",
      [("src/source/follow/table_set_listing.h", "  if (has_gone) {", "  if (has_gone && state_.why_void.empty() && state_.is_refused) {")]),
+    ("source/postgres", "broken_bars_are_two", "a key that has one broken bar, of a row that EUC_JP gives back with the other",
+     [("src/source/postgres/column.cpp", "return server_encoding == \"EUC_JP\";", "return server_encoding == \"EUC_XX\";")]),
     ("source/postgres", "columns_are_found_by_name", "two columns swap their names, a row comes, and they swap them back",
      [("src/source/postgres/followed_table.cpp", "if (relation.columns[i].name != column.name) {", "if (relation.columns[i].name.empty()) {")]),
     ("source/postgres", "partitions_are_not_looked_at", "a partition's replica identity, of which the whole's description says nothing",

@@ -25,6 +25,8 @@ constexpr std::uint32_t kDate = 1082;
 constexpr std::uint32_t kNumeric = 1700;
 constexpr std::uint32_t kUuid = 2950;
 
+constexpr std::string_view kNeverGivenBack = "\u00A6";
+
 std::string subject(const PostgresColumn& column) {
   return "column \"" + column.name + "\" (" + column.type_name + ") ";
 }
@@ -42,6 +44,8 @@ std::string rule_of(PostgresType type) {
       return "is compared as a number (007 finds 7)";
     case PostgresType::text:
       return "is compared byte by byte";
+    case PostgresType::blended_text:
+      return "is of a database in EUC_JP, which takes \u00A6 (U+00A6) for \uFFE4 (U+FFE4)";
     case PostgresType::padded_text:
       return "is compared without blanks at its end";
     case PostgresType::folded_text:
@@ -58,6 +62,7 @@ std::vector<ValueType> types_for(PostgresType type) {
       return {ValueType::uint64, ValueType::int64};
     case PostgresType::text:
       return {ValueType::text};
+    case PostgresType::blended_text:
     case PostgresType::padded_text:
     case PostgresType::folded_text:
       return {ValueType::text_ci};
@@ -96,6 +101,13 @@ std::optional<std::string> incomparable(const PostgresColumn& column,
         }
       }
       return std::nullopt;
+    case PostgresType::blended_text:
+      if (std::ranges::any_of(use.literals, [](std::string_view literal) {
+            return literal.contains(kNeverGivenBack);
+          })) {
+        return subject(column) + rule_of(column.type) + "; write that in the condition";
+      }
+      [[fallthrough]];
     case PostgresType::text:
       if (use.has_integers) {
         return subject(column) + "is text, which SQL does not compare with the number " +
@@ -117,6 +129,10 @@ std::optional<std::string> incomparable(const PostgresColumn& column,
 }
 
 }  // namespace
+
+bool blends_characters(std::string_view server_encoding) {
+  return server_encoding == "EUC_JP";
+}
 
 PostgresType postgres_type(std::uint32_t oid, char kind, std::string_view name) {
   switch (oid) {

@@ -167,7 +167,8 @@ class Planner {
         "COALESCE(l.collisdeterministic, true), a.attidentity <> '' OR "
         "COALESCE(pg_catalog.pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false), "
         "a.attgenerated, COALESCE((SELECT names ? a.attname FROM listed), true), "
-        "pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT') FROM "
+        "pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT'), "
+        "pg_catalog.current_setting('server_encoding') FROM "
         "pg_catalog.pg_attribute a JOIN bases b ON b.attnum = a.attnum JOIN pg_catalog.pg_type "
         "t ON t.oid = b.oid AND t.typtype <> 'd' LEFT JOIN pg_catalog.pg_collation l ON l.oid = "
         "a.attcollation LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum "
@@ -187,6 +188,9 @@ class Planner {
                             .grows = row[9] == "t"};
       column.type =
           postgres_type(column.type_oid, row[3].value_or(" ").front(), row[4].value_or(""));
+      if (column.type == PostgresType::text && blends_characters(row[13].value_or(""))) {
+        column.type = PostgresType::blended_text;
+      }
       const std::string generated = row[10].value_or("");
       const bool is_published = row[11] == "t";
       if (generated.empty() && !is_published) {

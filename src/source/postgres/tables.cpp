@@ -77,7 +77,8 @@ std::expected<std::vector<KeyedTable>, PostgresError> list_keyed_tables(
     PostgresConnection& connection, const PostgresPlace& place) {
   const auto rows = connection.ask(
       "SELECT c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), t.oid, "
-      "t.typtype, t.typname, COALESCE(l.collisdeterministic, true) FROM pg_catalog.pg_class c JOIN "
+      "t.typtype, t.typname, COALESCE(l.collisdeterministic, true), "
+      "pg_catalog.current_setting('server_encoding') FROM pg_catalog.pg_class c JOIN "
       "pg_catalog.pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_catalog.pg_index i ON "
       "i.indrelid = c.oid AND i.indisprimary LEFT JOIN LATERAL "
       "pg_catalog.unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY k (attnum, n) ON true LEFT "
@@ -103,6 +104,9 @@ std::expected<std::vector<KeyedTable>, PostgresError> list_keyed_tables(
                           .type_oid = number_of<std::uint32_t>(row[3]),
                           .is_deterministic = row[6] == "t"};
     column.type = postgres_type(column.type_oid, row[4].value_or(" ").front(), row[5].value_or(""));
+    if (column.type == PostgresType::text && blends_characters(row[7].value_or(""))) {
+      column.type = PostgresType::blended_text;
+    }
     tables.back().primary_key.push_back(
         column.type == PostgresType::integer
             ? placeholder_for(column, {":int64"})

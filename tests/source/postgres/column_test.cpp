@@ -42,7 +42,8 @@ TEST(PostgresColumn, needs_a_placeholder_that_finds_what_sql_finds) {
   EXPECT_THAT(ambiguous(of(PostgresType::integer), bytes).value(), HasSubstr("{c:int64}"));
   EXPECT_EQ(ambiguous(of(PostgresType::integer), number), std::nullopt);
   EXPECT_EQ(ambiguous(of(PostgresType::text), bytes), std::nullopt);
-  for (const PostgresType type : {PostgresType::padded_text, PostgresType::folded_text}) {
+  for (const PostgresType type :
+       {PostgresType::blended_text, PostgresType::padded_text, PostgresType::folded_text}) {
     EXPECT_THAT(ambiguous(of(type), bytes).value(), HasSubstr("in place of {c} write {c|ci}"));
     EXPECT_THAT(ambiguous(of(type), number).value(), HasSubstr("write {c|ci}"));
     EXPECT_EQ(ambiguous(of(type), folded), std::nullopt);
@@ -51,6 +52,15 @@ TEST(PostgresColumn, needs_a_placeholder_that_finds_what_sql_finds) {
        {PostgresType::boolean, PostgresType::composite, PostgresType::other}) {
     EXPECT_THAT(ambiguous(of(type), bytes).value(), HasSubstr("several spellings"));
   }
+}
+
+TEST(PostgresColumn, of_text_in_which_two_characters_are_one_is_not_compared_with_the_first) {
+  EXPECT_TRUE(blends_characters("EUC_JP"));
+  EXPECT_FALSE(blends_characters("UTF8"));
+  const PostgresColumn blended = of(PostgresType::blended_text);
+  EXPECT_THAT(undecidable(blended, {.literals = {"live", "a\u00A6"}}).value(),
+              HasSubstr("write that in the condition"));
+  EXPECT_EQ(undecidable(blended, {.literals = {"live", "a\uFFE4"}}), std::nullopt);
 }
 
 TEST(PostgresColumn, of_a_type_with_several_spellings_needs_the_placeholder_of_its_name) {
