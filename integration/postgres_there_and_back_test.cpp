@@ -67,11 +67,7 @@ const std::string kOther = std::string(kParts) +
 const std::string kWhole =
     std::string(kUsers) + "CREATE TABLE whole (id BIGINT, number BIGINT) PARTITION BY RANGE (id)";
 
-std::vector<ThereAndBack> all() {
-  Guarded exact;
-  exact.filter = "{ false_positive_rate: 0.0001%, deletes: exact }";
-  Guarded living = exact;
-  living.table = "user, where: \"gone IS NULL\"";
+std::vector<ThereAndBack> of_tables() {
   Guarded moods;
   moods.keys = "mood:{name}";
   moods.table = "mood";
@@ -121,6 +117,15 @@ std::vector<ThereAndBack> all() {
        "INSERT INTO \"user\" VALUES (6001, 2)",
        {"user:6000", "user:1"},
        "user:5000"},
+  };
+}
+
+std::vector<ThereAndBack> of_partitions() {
+  Guarded exact;
+  exact.filter = "{ false_positive_rate: 0.0001%, deletes: exact }";
+  Guarded living = exact;
+  living.table = "user, where: \"gone IS NULL\"";
+  return {
       {"a_partition_logged_by_its_key",
        kFull.c_str(),
        "ALTER TABLE one REPLICA IDENTITY DEFAULT",
@@ -161,9 +166,8 @@ std::vector<ThereAndBack> all() {
 
 enum class How : std::uint8_t { in_one_transaction, in_several, while_the_guard_is_stopped };
 
-class PostgresThereAndBack
-    : public GuardedPostgres,
-      public testing::WithParamInterface<std::tuple<ThereAndBack, How>> {
+class PostgresThereAndBack : public GuardedPostgres,
+                             public testing::WithParamInterface<std::tuple<ThereAndBack, How>> {
  protected:
   void create_tables() override {
     run(of().before);
@@ -217,18 +221,25 @@ TEST_P(PostgresThereAndBack, hides_no_row) {
   EXPECT_EQ(loads(), loads_before) << guard_->log();
 }
 
-INSTANTIATE_TEST_SUITE_P(All,
+constexpr std::array kHow{
+    How::in_one_transaction, How::in_several, How::while_the_guard_is_stopped};
+
+std::string name_of(const testing::TestParamInfo<PostgresThereAndBack::ParamType>& one) {
+  static constexpr std::array kNames{"_in_one_transaction", "_in_several", "_while_it_is_stopped"};
+  return std::string(std::get<0>(one.param).name) +
+         kNames.at(static_cast<std::size_t>(std::get<1>(one.param)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables,
                          PostgresThereAndBack,
-                         testing::Combine(testing::ValuesIn(all()),
-                                          testing::Values(How::in_one_transaction,
-                                                          How::in_several,
-                                                          How::while_the_guard_is_stopped)),
-                         [](const auto& one) {
-                           static constexpr std::array kHow{
-                               "_in_one_transaction", "_in_several", "_while_it_is_stopped"};
-                           return std::string(std::get<0>(one.param).name) +
-                                  kHow.at(static_cast<std::size_t>(std::get<1>(one.param)));
-                         });
+                         testing::Combine(testing::ValuesIn(of_tables()), testing::ValuesIn(kHow)),
+                         name_of);
+
+INSTANTIATE_TEST_SUITE_P(Partitions,
+                         PostgresThereAndBack,
+                         testing::Combine(testing::ValuesIn(of_partitions()),
+                                          testing::ValuesIn(kHow)),
+                         name_of);
 
 // --- one table, and its server ---
 

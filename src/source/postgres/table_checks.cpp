@@ -83,7 +83,9 @@ std::string lacks_identity(const PostgresTable& table,
   const std::string identity = how_to_name_rows(table, unique_keys);
   std::string sql;
   for (const auto& row : lacking) {
-    sql = joined(sql, "; ", "ALTER TABLE " + full_name(row) + " REPLICA IDENTITY ") + identity;
+    sql += sql.empty() ? "" : "; ";
+    sql += "ALTER TABLE " + full_name(row) + " REPLICA IDENTITY ";
+    sql += identity;
   }
   const std::string why =
       table.primary_key.empty()
