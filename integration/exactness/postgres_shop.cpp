@@ -149,10 +149,11 @@ std::unique_ptr<source::PostgresFollower> make_follower(const PostgresServer& se
                                                         GuardedFilters& guarded,
                                                         const source::StorageDirectory* storage,
                                                         source::Observer& observer,
-                                                        source::OpenPostgresView open_view) {
+                                                        source::OpenPostgresView open_view,
+                                                        std::chrono::milliseconds max_lag) {
   const source::Clock clock = [] { return std::chrono::steady_clock::now(); };
   const std::vector<source::Target> targets = guarded.targets();
-  source::Feeds feeds(targets, observer, clock, PostgresShopFollower::kMaxLag);
+  source::Feeds feeds(targets, observer, clock, max_lag);
   return std::make_unique<source::PostgresFollower>(
       source::PostgresFollowerSettings{
           .name = "shop",
@@ -162,7 +163,7 @@ std::unique_ptr<source::PostgresFollower> make_follower(const PostgresServer& se
                     .database = PostgresServer::kDatabase},
           .place = {.schema = "shop", .publication = "cuckooguard"},
           .slot = storage == nullptr ? "" : source::slot_name("shop", storage->secret()),
-          .max_lag = PostgresShopFollower::kMaxLag,
+          .max_lag = max_lag,
           .open_view = open_view,
           .storage = {.directory = storage, .checkpoint_every = std::chrono::milliseconds(300)},
           .observer = &observer},
@@ -335,8 +336,9 @@ void PostgresWriters::wait_for_turn(const std::stop_token& stop) {
 PostgresShopFollower::PostgresShopFollower(const PostgresServer& server,
                                            GuardedFilters& guarded,
                                            const source::StorageDirectory* storage,
-                                           source::OpenPostgresView open_view)
-    : thread_(make_follower(server, guarded, storage, reports_, open_view), nullptr) {
+                                           source::OpenPostgresView open_view,
+                                           std::chrono::milliseconds max_lag)
+    : thread_(make_follower(server, guarded, storage, reports_, open_view, max_lag), nullptr) {
   thread_.start();
 }
 

@@ -36,13 +36,20 @@ void count(const View& view, MysqlConnection& connection) {
 }
 
 std::unique_ptr<source::LogFollower> make_follower(const SqlServer& server,
-                                                   ShopFilters& guarded,
+                                                   GuardedFilters& guarded,
                                                    source::Observer& observer,
-                                                   source::OpenView open_view) {
+                                                   source::OpenView open_view,
+                                                   const source::StorageDirectory* storage,
+                                                   std::chrono::milliseconds max_lag) {
   const source::Clock clock = [] { return std::chrono::steady_clock::now(); };
   const std::vector<source::Target> targets = guarded.targets();
-  source::Feeds feeds(targets, observer, clock, ShopFollower::kMaxLag);
-  source::LogFollowerSettings settings{.max_lag = ShopFollower::kMaxLag, .open_view = open_view};
+  source::Feeds feeds(targets, observer, clock, max_lag);
+  source::LogFollowerSettings settings{
+      .name = "shop",
+      .max_lag = max_lag,
+      .open_view = open_view,
+      .storage = {.directory = storage, .checkpoint_every = std::chrono::milliseconds(300)},
+      .observer = &observer};
   settings.logins.push_back({.unix_path = server.unix_path(),
                              .user = "guard",
                              .password = "word",
@@ -127,9 +134,12 @@ View open_view_before_its_position(MysqlConnection& connection) {
 }
 
 ShopFollower::ShopFollower(const SqlServer& server,
-                           ShopFilters& guarded,
-                           source::OpenView open_view)
-    : guarded_(guarded), thread_(make_follower(server, guarded, reports_, open_view), nullptr) {
+                           GuardedFilters& guarded,
+                           source::OpenView open_view,
+                           const source::StorageDirectory* storage,
+                           std::chrono::milliseconds max_lag)
+    : guarded_(guarded),
+      thread_(make_follower(server, guarded, reports_, open_view, storage, max_lag), nullptr) {
   thread_.start();
 }
 

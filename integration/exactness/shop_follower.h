@@ -14,6 +14,7 @@
 #include "exactness/shop_tables.h"
 #include "mysql/read_view.h"
 #include "source/source_thread.h"
+#include "source/storage_directory.h"
 
 namespace cuckooguard::harness {
 
@@ -43,14 +44,19 @@ class ShopFollower {
  public:
   static constexpr std::chrono::milliseconds kMaxLag{500};
 
-  ShopFollower(const SqlServer& server, ShopFilters& guarded, source::OpenView open_view);
+  // `storage`: null: none.
+  ShopFollower(const SqlServer& server,
+               GuardedFilters& guarded,
+               source::OpenView open_view,
+               const source::StorageDirectory* storage = nullptr,
+               std::chrono::milliseconds max_lag = kMaxLag);
 
   // All namespaces have been proven to be as current as the database was at `at`.
   bool is_proven_since(source::TimePoint at) const;
   std::string reports() const { return reports_.last(); }
 
  private:
-  ShopFilters& guarded_;
+  GuardedFilters& guarded_;
   Reports reports_;
   source::SourceThread thread_;
 };

@@ -261,7 +261,7 @@ void Assembly::follow(const Endpoints::Known& known) {
   for (const auto& parts : workers_) {
     parts->worker.loop().post([this, &served = parts->endpoints, move] {
       for (const Endpoints::Change& change : move->changes) {
-        served[change.endpoint]->lead(change.node);
+        served[change.endpoint]->lead(change);
       }
       for (const auto& each : served) {
         if (each->routed) {
@@ -284,7 +284,7 @@ void Assembly::leave(std::size_t endpoint,
   for (const auto& parts : workers_) {
     parts->worker.loop().post([&served = *parts->endpoints[endpoint], before, missing, done] {
       if (!served.routed) {
-        served.clients.on_upstream_changed(before);
+        served.clients.on_upstream_changed(before, false);
       }
       if (--*missing == 0) {
         done();

@@ -54,12 +54,12 @@ struct Assembly::WorkerParts {
 
     // To another node, or to none: who is there has been talking to the one before. Of a whole
     // cluster that is the one whose facts stand for all.
-    void lead(const std::optional<config::Address>& node) {
+    void lead(const Endpoints::Change& change) {
       if (routed) {
         return;
       }
-      settings.upstream.address = node.value_or(config::Address{});
-      clients.on_upstream_changed(io::TimePoint::max());
+      settings.upstream.address = change.node.value_or(config::Address{});
+      clients.on_upstream_changed(io::TimePoint::max(), change.keeps_subscribers);
     }
 
     proxy::Session::Settings settings;  // the worker's own to read and, at a reload, to replace

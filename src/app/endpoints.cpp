@@ -194,7 +194,8 @@ std::vector<Endpoints::Change> Endpoints::follow(const Known& known, io::TimePoi
        {std::pair{Leads::to_redis, &master}, std::pair{Leads::to_sentinel, &known.answering}}) {
     const auto endpoint = one_that(leads);
     if (endpoint && *address) {
-      lead(changes, *endpoint, *address);
+      const bool keeps_subscribers = leads == Leads::to_sentinel && known.is_one_before_up;
+      lead(changes, *endpoint, *address, keeps_subscribers);
     }
   }
   if (!is_cluster_ && master) {
@@ -256,13 +257,14 @@ void Endpoints::warn_of_unplaced(const Known& known) {
 // Nothing that is known of the Redis before counts from here on.
 void Endpoints::lead(std::vector<Change>& changes,
                      std::size_t endpoint,
-                     const std::optional<config::Address>& node) {
+                     const std::optional<config::Address>& node,
+                     bool keeps_subscribers) {
   if (all_[endpoint]->node == node) {
     return;
   }
   all_[endpoint]->node = node;
   all_[endpoint]->control.forget();
-  changes.push_back({.endpoint = endpoint, .node = node});
+  changes.push_back({.endpoint = endpoint, .node = node, .keeps_subscribers = keeps_subscribers});
 }
 
 void Endpoints::publish(const Known& known, std::span<const Change> changes) {

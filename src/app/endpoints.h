@@ -53,6 +53,7 @@ class Endpoints {
   struct Change {
     std::size_t endpoint;
     std::optional<config::Address> node;  // nullopt: to none
+    bool keeps_subscribers = false;       // they hear the same from the one before
   };
 
   Endpoints(const config::Config& config,
@@ -136,7 +137,8 @@ class Endpoints {
   std::optional<std::size_t> one_that(Leads leads) const;
   void lead(std::vector<Change>& changes,
             std::size_t endpoint,
-            const std::optional<config::Address>& node);
+            const std::optional<config::Address>& node,
+            bool keeps_subscribers = false);
   std::optional<config::Address> master_of(const Known& known) const;
   void leave_demoted(std::vector<Change>& changes,
                      const std::optional<config::Address>& before,

@@ -68,10 +68,10 @@ void Clients::cut_off() {
   }
 }
 
-void Clients::on_upstream_changed(io::TimePoint before) {
+void Clients::on_upstream_changed(io::TimePoint before, bool keeps_subscribers) {
   upstreams_.forget_all(before);  // first: who goes on joins those to come
   for (Session* const session : all()) {
-    session->on_upstream_changed(before);
+    session->on_upstream_changed(before, keeps_subscribers);
   }
 }
 

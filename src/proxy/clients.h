@@ -102,8 +102,8 @@ class Clients final : Session::Owner {
   // Another Redis is where the settings lead from now on: whoever has a connection of its own to
   // the one before, or is owed a reply by it, ends, as Redis closes its clients when it is demoted.
   // The others go on. What was connected `before` leads to the one before, what came later to this
-  // one.
-  void on_upstream_changed(io::TimePoint before);
+  // one. Subscribers can stay where they are, if they hear there what they would hear here.
+  void on_upstream_changed(io::TimePoint before, bool keeps_subscribers);
   // For the choice of the least loaded worker: also those who are on their way to this one.
   std::size_t count() const { return count_.load(std::memory_order_relaxed); }
 

@@ -50,9 +50,12 @@ void Session::on_limits_changed() {
   }
 }
 
-void Session::on_upstream_changed(io::TimePoint before) {
+void Session::on_upstream_changed(io::TimePoint before, bool keeps_subscribers) {
   if (phase_ >= Phase::ending) {
     return;  // what it is owed, it has had
+  }
+  if (keeps_subscribers && state_.subscriptions().any()) {
+    return;
   }
   if (!route_.leave_redis(before)) {
     end();

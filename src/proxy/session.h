@@ -137,7 +137,7 @@ class Session final : public io::Disposable,
   // The settings are other ones from now on; within a batch.
   void on_limits_changed();
   // Clients::on_upstream_changed().
-  void on_upstream_changed(io::TimePoint before);
+  void on_upstream_changed(io::TimePoint before, bool keeps_subscribers);
 
  private:
   // Its life, from above to below.

@@ -284,6 +284,7 @@ void SentinelWatch::prefer_who_knows_the_master() {
       std::ranges::find_if(sentinels_, [&](const auto& each) { return knows(*each); });
   if (other != sentinels_.end() && !knows(*answering_)) {
     answering_ = other->get();
+    is_one_before_up_ = true;
   }
 }
 
@@ -301,6 +302,7 @@ void SentinelWatch::lose(Sentinel& sentinel, const std::string& why) {
   }
   if (answering_ == &sentinel) {
     answering_ = other->get();
+    is_one_before_up_ = false;
     if (const View* const best = best_view()) {
       tell(*best);
     }
@@ -325,7 +327,8 @@ void SentinelWatch::tell(const View& best) {
   Known known{.map = {},
               .master = master_,
               .sentinels = settings_.sentinels,
-              .answering = answering_->address};
+              .answering = answering_->address,
+              .is_one_before_up = is_one_before_up_};
   for (const auto& sentinel : sentinels_) {
     if (const std::optional<View>& other = sentinel->view) {
       std::ranges::copy(other->others, std::back_inserter(known.sentinels));

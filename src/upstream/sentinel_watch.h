@@ -50,8 +50,10 @@ class SentinelWatch {
     cluster::Map map;                        // nodes without slots; an id is host:port
     std::optional<config::Address> master;   // of these; nullopt: none is believed yet
     std::vector<config::Address> sentinels;  // all that are known
-    // One of those that are asked, which answers; the same one as long as it does.
+    // One of those that are asked, which answers; the same one as long as it does, and knows who is
+    // master.
     std::optional<config::Address> answering;
+    bool is_one_before_up = false;  // who answered before has only not known the new master
 
     bool operator==(const Known&) const = default;
   };
@@ -111,6 +113,7 @@ class SentinelWatch {
   std::optional<config::Address> master_;
   std::uint64_t config_epoch_ = 0;  // of `master_`
   const Sentinel* answering_ = nullptr;
+  bool is_one_before_up_ = false;
   bool is_silent_ = false;
   std::vector<std::unique_ptr<Sentinel>> sentinels_;
 };

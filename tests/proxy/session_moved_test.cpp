@@ -12,8 +12,8 @@ namespace {
 
 class MovedSession : public SharingClients {
  protected:
-  void move() {
-    loop_.as_batch([&] { clients_.on_upstream_changed(io::TimePoint::max()); });
+  void move(bool keeps_subscribers = false) {
+    loop_.as_batch([&] { clients_.on_upstream_changed(io::TimePoint::max(), keeps_subscribers); });
     loop_.run();
   }
 };
@@ -63,6 +63,25 @@ TEST_F(MovedSession, who_has_a_connection_of_its_own_is_closed) {
   EXPECT_EQ(got(in_transaction), "+OK\r\n");
   move();
   EXPECT_TRUE(is_closed(in_transaction));
+}
+
+// Of Sentinels: the one before tells of the switch as well, but who asks it may be told of the old
+// master.
+TEST_F(MovedSession, subscribers_can_stay_where_they_hear_the_same) {
+  const auto subscriber = connect();
+  send(subscriber, command("SUBSCRIBE x"));
+  const std::string subscribed = "*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n";
+  redis_sends(0, subscribed);
+  EXPECT_EQ(got(subscriber), subscribed);
+  const auto asking = connect();
+  send(asking, command("MULTI"));
+  redis_sends(1, "+OK\r\n");
+  EXPECT_EQ(got(asking), "+OK\r\n");
+  move(true);
+  EXPECT_TRUE(is_closed(asking));
+  EXPECT_FALSE(is_closed(subscriber));
+  move();
+  EXPECT_TRUE(is_closed(subscriber));
 }
 
 TEST_F(MovedSession, a_connection_that_was_kept_is_nobodys_there) {
