@@ -44,7 +44,7 @@ struct Catalogue {
 // A server, and the product's follower of it.
 class ChangedServer {
  public:
-  static constexpr milliseconds kMaxLag{150};
+  static constexpr milliseconds kMaxLag{60};
   static constexpr std::size_t kSessions = 2;
 
   ChangedServer() = default;
@@ -108,7 +108,8 @@ class CatalogueChanges {
   std::map<std::string, unsigned> counts_;
 };
 
-Catalogue postgres_catalogue();
+// `by_schema`: what is in a schema is published, without a word when it goes and comes.
+Catalogue postgres_catalogue(bool by_schema);
 std::vector<GuardedTable> postgres_catalogue_tables();
 std::string postgres_catalogue_yaml();  // namespaces
 

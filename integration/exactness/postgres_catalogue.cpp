@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kPublished = "shop.account, shop.mood, shop.orders, shop.visit, shop.life";
 
-std::vector<std::string> create() {
+std::vector<std::string> create(bool by_schema) {
   return {
       "ALTER SYSTEM RESET default_transaction_read_only",
       "SELECT pg_reload_conf()",
@@ -52,7 +52,8 @@ std::vector<std::string> create() {
       "GRANT USAGE ON SCHEMA shop, elsewhere TO guard;"
       "GRANT SELECT ON ALL TABLES IN SCHEMA shop TO guard;"
       "ALTER DEFAULT PRIVILEGES IN SCHEMA shop, elsewhere GRANT SELECT ON TABLES TO guard",
-      std::string("CREATE PUBLICATION cuckooguard FOR TABLE ") + kPublished +
+      std::string("CREATE PUBLICATION cuckooguard FOR ") +
+          (by_schema ? "TABLES IN SCHEMA shop" : std::string("TABLE ") + kPublished) +
           " WITH (publish_via_partition_root = true)"};
 }
 
@@ -227,8 +228,8 @@ std::vector<std::string> rows() {
 
 }  // namespace
 
-Catalogue postgres_catalogue() {
-  return {.create = create(), .changes = changes(), .rows = rows()};
+Catalogue postgres_catalogue(bool by_schema) {
+  return {.create = create(by_schema), .changes = changes(), .rows = rows()};
 }
 
 std::vector<GuardedTable> postgres_catalogue_tables() {
