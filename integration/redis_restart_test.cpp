@@ -181,7 +181,7 @@ TEST(Addresses, a_name_that_moves_is_followed_by_the_next_connection) {
   second.call({"SET", "who", "second"});
   std::string yaml = shop.yaml();
   const std::string tcp = shop.redis().address();
-  yaml.replace(yaml.find(tcp), tcp.size(), "redis.moving:6379");
+  yaml.replace(yaml.find(tcp), tcp.size(), "server.moving:6379");
   // NOLINTBEGIN(concurrency-mt-unsafe): this program has one thread
   ::setenv("CUCKOOGUARD_MOVING_NAME", (directory / "port").c_str(), 1);
   ::setenv("LD_PRELOAD", CUCKOOGUARD_MOVING_NAME, 1);

@@ -1,6 +1,8 @@
 // An address behind which there are two databases, by a name or a balancer: what one of them says
 // of its log or its rows is never taken for the other's.
 
+#include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "harness/redis_command.h"
 #include "harness/redis_server.h"
 #include "harness/slow_link.h"
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::harness {
 namespace {
@@ -86,6 +89,30 @@ TEST_F(SourceAddress, the_server_that_has_taken_its_place_is_followed) {
   others_->session().run("INSERT INTO user VALUES (8001)");
   EXPECT_TRUE(becomes_present(8001));
   EXPECT_THAT(guard_->log(), testing::HasSubstr("the address leads to another server now"));
+}
+
+// A failover by DNS: what is connected stays where it is, and nobody says that the name has moved.
+TEST_F(SourceAddress, the_server_that_its_name_has_come_to_lead_to_is_followed) {
+  if (under_sanitizer()) {
+    GTEST_SKIP() << "a sanitizer's runtime must be loaded first";
+  }
+  const std::filesystem::path place = folder_ / "port";
+  write_whole_file(place, std::to_string(server_->port()));
+  // NOLINTBEGIN(concurrency-mt-unsafe): this program has one thread
+  ::setenv("CUCKOOGUARD_MOVING_NAME", place.c_str(), 1);
+  ::setenv("LD_PRELOAD", CUCKOOGUARD_MOVING_NAME, 1);
+  client_.reset();
+  start(configuration(Guarded().yaml(), "", "\"server.moving:3306\""));
+  ::unsetenv("LD_PRELOAD");
+  // NOLINTEND(concurrency-mt-unsafe)
+  client_.emplace(guard_->client());
+  ASSERT_TRUE(becomes_absent(9999)) << guard_->log();
+  server_->session().run("SET GLOBAL read_only = 1");
+  others_->session().run("INSERT INTO user VALUES (8000)");
+  write_whole_file(place, std::to_string(others_->port()));
+  EXPECT_TRUE(becomes_present(8000)) << guard_->log();
+  ASSERT_TRUE(becomes_absent(9999)) << guard_->log();
+  EXPECT_FALSE(is_absent(8000));
 }
 
 TEST_F(SourceAddress, two_servers_by_turns_are_not_read_by_turns) {

@@ -1,4 +1,4 @@
-// Loaded into a guard under test (LD_PRELOAD): the name "redis.moving" is 127.0.0.1 with the port
+// Loaded into a guard under test (LD_PRELOAD): the name "server.moving" is 127.0.0.1 with the port
 // that stands in the file CUCKOOGUARD_MOVING_NAME at that moment. All other names are looked up as
 // ever.
 #include <cstdlib>
@@ -17,7 +17,7 @@ extern "C" int getaddrinfo(const char* node,
   static auto* const kLookUp = reinterpret_cast<Lookup*>(::dlsym(RTLD_NEXT, "getaddrinfo"));
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the guard sets no variables
   const char* const file = std::getenv("CUCKOOGUARD_MOVING_NAME");
-  if (node == nullptr || file == nullptr || std::strcmp(node, "redis.moving") != 0) {
+  if (node == nullptr || file == nullptr || std::strcmp(node, "server.moving") != 0) {
     return kLookUp(node, service, hints, result);
   }
   std::string port;
