@@ -67,6 +67,49 @@ TEST_F(MariaDbSource, keeps_an_identity_that_other_rows_still_have) {
   EXPECT_FALSE(is_absent("orders:7"));
 }
 
+class MariaDbUuids : public MariaDbSource {
+ protected:
+  void prepare() override {
+    run("CREATE TABLE user (id BINARY(16) PRIMARY KEY, name VARCHAR(40), gone BIT(1))");
+    insert(kRead);
+  }
+  void insert(const std::string& hex) { run("INSERT INTO user (id) VALUES (X'" + hex + "')"); }
+  void start(const std::string& more) {
+    Guarded guarded;
+    guarded.keys = "user:{id:uuid}";
+    guarded.table = "user" + more;
+    guarded.fresh_ids = "";
+    GuardedMariaDb::start(configuration(guarded.yaml()));
+    ASSERT_TRUE(becomes_absent(kNobody)) << guard_->log();
+  }
+
+  static constexpr const char* kRead = "66774455001122338899aabbccddeeff";
+  static constexpr const char* kLogged = "66774455001122338899aabbcc000000";
+  static constexpr const char* kNobody = "user:00000000-0000-4000-8000-000000000000";
+};
+
+// A log leaves out zeros at the end of BINARY.
+TEST_F(MariaDbUuids, of_16_bytes_are_those_of_their_texts) {
+  start("");
+  insert(kLogged);
+  EXPECT_TRUE(becomes_present("user:66774455-0011-2233-8899-aabbcc000000"));
+  EXPECT_FALSE(is_absent("user:66774455-0011-2233-8899-aabbccddeeff"));
+  EXPECT_TRUE(becomes_absent("user:00112233-4455-6677-8899-aabbccddeeff")) << "swapped";
+  run(std::string("DELETE FROM user WHERE id = X'") + kLogged + "'");
+  EXPECT_TRUE(becomes_absent("user:66774455-0011-2233-8899-aabbcc000000"));
+  run("UPDATE user SET id = X'00'");
+  EXPECT_TRUE(becomes_present("user:00000000-0000-0000-0000-000000000000"));
+  EXPECT_TRUE(becomes_absent("user:66774455-0011-2233-8899-aabbccddeeff"));
+}
+
+TEST_F(MariaDbUuids, may_be_swapped) {
+  start(", uuids: swapped");
+  insert(kLogged);
+  EXPECT_TRUE(becomes_present("user:00112233-4455-6677-8899-aabbcc000000"));
+  EXPECT_FALSE(is_absent("user:00112233-4455-6677-8899-aabbccddeeff"));
+  EXPECT_TRUE(becomes_absent("user:66774455-0011-2233-8899-aabbccddeeff"));
+}
+
 // Tables of dates, and of uuids in texts of several collations.
 class MariaDbSpellings : public MariaDbSource {
  protected:

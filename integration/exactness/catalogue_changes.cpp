@@ -203,6 +203,9 @@ void CatalogueChanges::undo_all() {
     }
     applied_.clear();
   }
+  for (const std::string& sql : catalogue_.mend) {
+    (void)change(0, "mended", sql.c_str());
+  }
 }
 
 std::vector<std::string> CatalogueChanges::end_of_round() {

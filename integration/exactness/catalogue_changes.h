@@ -37,6 +37,8 @@ struct Change {
 
 struct Catalogue {
   std::vector<std::string> create;  // anew, whatever is there
+  // At the end of a round: what came back has come back to another table, of its name then.
+  std::vector<std::string> mend;
   std::vector<Change> changes;
   std::vector<std::string> rows;  // {n}, {m}: numbers. Of names that may not be there just now
 };

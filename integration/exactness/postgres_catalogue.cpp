@@ -229,7 +229,10 @@ std::vector<std::string> rows() {
 }  // namespace
 
 Catalogue postgres_catalogue(bool by_schema) {
-  return {.create = create(by_schema), .changes = changes(), .rows = rows()};
+  return {.create = create(by_schema),
+          .mend = {"GRANT SELECT ON ALL TABLES IN SCHEMA shop TO guard"},
+          .changes = changes(),
+          .rows = rows()};
 }
 
 std::vector<GuardedTable> postgres_catalogue_tables() {

@@ -217,7 +217,7 @@ std::vector<std::string> rows() {
 }  // namespace
 
 Catalogue sql_catalogue(bool is_mariadb) {
-  return {.create = create(is_mariadb), .changes = changes(is_mariadb), .rows = rows()};
+  return {.create = create(is_mariadb), .mend = {}, .changes = changes(is_mariadb), .rows = rows()};
 }
 
 std::vector<GuardedTable> sql_catalogue_tables() {

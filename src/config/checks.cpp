@@ -39,17 +39,21 @@ const Source* source_of(const Config& config, const Namespace& space) {
   return found == config.sources.end() ? nullptr : &*found;
 }
 
-// Rows of these have no type of the database's own, by which equal values would be printed alike.
+// Rows of these have no type of the database's own, by which equal values would be printed alike;
+// SQLite may have UUIDs in 16 bytes.
 void check_types(const Source& source,
                  const Namespace& space,
                  const NamespacePlaces& here,
                  Report& report) {
   const bool has_types = std::holds_alternative<PostgresSource>(source.kind) ||
                          std::holds_alternative<MysqlSource>(source.kind);
+  const bool is_sqlite = std::holds_alternative<SqliteSource>(source.kind);
+  const auto is_refused = [is_sqlite](keyspace::ValueType type) {
+    return keyspace::is_of_own_type(type) && !(is_sqlite && type == keyspace::ValueType::uuid);
+  };
   for (std::size_t i = 0; !has_types && i < space.keys.size(); ++i) {
     const auto placeholders = space.keys[i].placeholders();
-    const auto typed =
-        std::ranges::find_if(placeholders, keyspace::is_of_own_type, &keyspace::Placeholder::type);
+    const auto typed = std::ranges::find_if(placeholders, is_refused, &keyspace::Placeholder::type);
     if (typed != placeholders.end()) {
       report.add(here.keys[i],
                  fmt::format("keys: {} is for columns of PostgreSQL, MariaDB and MySQL, and source "

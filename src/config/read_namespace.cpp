@@ -23,6 +23,7 @@ constexpr auto kModes = choices_of<Mode>(kModeNames);
 constexpr auto kOrders = choices_of<Order>(kOrderNames);
 constexpr auto kConsistencies = choices_of<Consistency>(kConsistencyNames);
 constexpr auto kDeletes = choices_of<Deletes>(kDeletesNames);
+constexpr auto kUuidOrders = choices_of<UuidOrder>(kUuidOrderNames);
 constexpr int kDbMax = std::numeric_limits<int>::max();
 constexpr double kFalsePositiveRateMin = 0.000'001;
 constexpr double kFalsePositiveRateMax = 0.1;
@@ -114,7 +115,8 @@ constexpr auto kTable =
                          value("from", &SourceTable::from, parse_text).required(),
                          ReadBy<SourceTable>{"table"},
                          ReadBy<SourceTable>{"columns"},
-                         ReadBy<SourceTable>{"where"});
+                         ReadBy<SourceTable>{"where"},
+                         choice("uuids", &SourceTable::uuids, kUuidOrders));
 
 void read_table(const Section& section, Namespace& result, NamespacePlaces& places) {
   if (section.require("source") == nullptr) {

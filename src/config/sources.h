@@ -135,12 +135,17 @@ struct Source {
   bool operator==(const Source&) const = default;
 };
 
+// Of UUIDs that a table has in 16 bytes (source/uuid_bytes.h).
+enum class UuidOrder : std::uint8_t { plain, swapped };
+inline constexpr std::array<std::string_view, 2> kUuidOrderNames{"plain", "swapped"};
+
 struct SourceTable {
   std::string from;  // Source::name
   // Names and patterns (table_pattern.h); empty where there are none.
   std::vector<std::string> tables;
   std::map<std::string, std::string> columns;  // every identity placeholder -> its column
   keyspace::RowCondition where;                // the rows that count; empty: all of them
+  UuidOrder uuids = UuidOrder::plain;
 
   // One and the same for good: neither a list nor a pattern.
   bool is_one_table() const;

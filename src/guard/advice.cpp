@@ -204,6 +204,11 @@ std::string what_to_do(const Evidence& seen) {
   if (counts.of(Cause::hidden_row) > 0) {
     return ": " + std::string(hint_of_hidden_rows(seen.mode));
   }
+  if (counts.of(Cause::hidden_value) > 0 && seen.has_hardly_found()) {
+    return "; hardly a look-up has found a row: keys and columns may have the same values in "
+           "another form each, such as a UUID in 16 bytes and its text; compare a key with its "
+           "row before anything else: `cuckooguard explain KEY`";
+  }
   if (counts.of(Cause::hidden_value) > 0) {
     return "; only Redis has those values: the keys are wider than the table, or a cache is stale" +
            own_placeholders(seen) + "; see event=hidden_value in the log, and order: redis-first";
@@ -276,6 +281,7 @@ Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now) {
     for (const Verdict verdict : {Verdict::observed, Verdict::redis_first, Verdict::absent}) {
       all.absent += counters.of(verdict).value();
     }
+    all.found += counters.of(Verdict::may_exist).value();
     all.not_fresh += counters.of(Verdict::not_fresh).value();
     all.other_db += counters.of(Verdict::other_db).value();
     all.compared += counters.verified.value() + counters.contradicted.value();

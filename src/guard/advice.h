@@ -31,6 +31,8 @@ inline constexpr std::uint64_t kComparedMin = 1000;
 inline constexpr std::chrono::hours kWatchedMin{1};
 // One read of so many in another db is an accident, such as an operator's look; more are not.
 inline constexpr std::uint64_t kOtherDbShare = 100;
+// Fewer than one read of so many that finds a row is hardly more than a filter's mistakes.
+inline constexpr std::uint64_t kFoundShare = 20;
 
 struct Evidence {
   config::Mode mode = config::Mode::observe;
@@ -38,6 +40,7 @@ struct Evidence {
   std::chrono::nanoseconds watched{0};
   std::uint64_t keys = 0;       // of reads
   std::uint64_t absent = 0;     // of them
+  std::uint64_t found = 0;      // of them: the filter cannot rule them out
   std::uint64_t not_fresh = 0;  // of them, too
   std::uint64_t other_db = 0;   // of them, too: in another than `db`
   std::uint64_t compared = 0;   // with Redis's reply
@@ -72,6 +75,7 @@ struct Evidence {
   std::uint64_t hidden() const {
     return is_strict ? log.hidden_in_spite_of_proof : log.hidden_by_lag;
   }
+  bool has_hardly_found() const { return found <= keys / kFoundShare; }
   bool is_in_other_db() const { return other_db > 0 && other_db >= keys / kOtherDbShare; }
   bool is_unmatched() const {
     return mode != config::Mode::bypass && keys == 0 && reads.unguarded > 0;

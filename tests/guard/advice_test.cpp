@@ -20,6 +20,7 @@ Evidence good() {
           .watched = days(12) + hours(5),
           .keys = 1'000'000,
           .absent = 831'000,
+          .found = 169'000,
           .compared = 830'000,
           .tolerate = 10};
 }
@@ -53,6 +54,15 @@ TEST(Advice, never_says_ready_while_something_is_unexplained) {
        {with(Cause::hidden_value, 1), with(Cause::unknown, 1), open, dropped}) {
     EXPECT_THAT(advice(seen), Not(HasSubstr("ready"))) << advice(seen);
   }
+}
+
+// A UUID's text in the key and its bytes in the column: with redis-first all rows would be hidden.
+TEST(Advice, blames_no_cache_where_no_look_up_could_have_found_a_row) {
+  Evidence seen = with(Cause::hidden_value, 1000);
+  EXPECT_THAT(advice(seen), HasSubstr("only Redis has those values"));
+  seen.found = 2000;
+  EXPECT_THAT(advice(seen), HasSubstr("in another form each"));
+  EXPECT_THAT(advice(seen), Not(HasSubstr("redis-first")));
 }
 
 TEST(Advice, a_row_that_came_at_about_the_same_time_is_told_and_no_obstacle) {

@@ -148,11 +148,13 @@ std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholde
   if (placeholder.is_integer() && type != MysqlType::date) {
     return std::nullopt;  // what else a text is taken for is known (keyspace/equal_integer.h)
   }
-  const bool is_uuid = type == MysqlType::text && placeholder.type == ValueType::uuid;
+  const bool has_16_bytes = column.column_type == "binary(16)";
+  const bool is_uuid =
+      placeholder.type == ValueType::uuid && (type == MysqlType::text || has_16_bytes);
   const bool is_date = type == MysqlType::date && placeholder.type == ValueType::date;
   if (keyspace::is_of_own_type(placeholder.type) && !is_uuid && !is_date) {
     return subject(column) + "is none that " + placeholder.text() +
-           " can be for: here that is :uuid for CHAR and VARCHAR, and :date for DATE";
+           " can be for: here that is :uuid for CHAR, VARCHAR and BINARY(16), and :date for DATE";
   }
   const std::string name = placeholder.name + (placeholder.rest ? ":rest" : "");
   switch (type) {
@@ -181,6 +183,13 @@ std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholde
         return std::nullopt;
       }
       return blurred(column) + "; write {" + name + "|ci}";
+    case MysqlType::bytes:
+      if (has_16_bytes && !is_uuid && !placeholder.rest) {
+        return subject(column) + "has 16 bytes, as UUIDs are kept, where keys have text; write {" +
+               placeholder.name + ":uuid}, or {" + placeholder.name +
+               ":rest} if keys have these bytes themselves";
+      }
+      return std::nullopt;
     default:
       return std::nullopt;
   }

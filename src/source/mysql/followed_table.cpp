@@ -118,6 +118,8 @@ std::expected<void, std::string> FollowedTable::add_row(RowsKind kind) {
 // A column that is absent after an update has not changed.
 std::expected<RowValues, std::string> FollowedTable::read(bool is_after, Values& values) {
   values.clear();
+  UuidTexts& texts = uuid_texts_.at(is_after ? 1 : 0);
+  texts.resize(plan().uuids.empty() ? 0 : needed().size());
   for (std::size_t i = 0; i < needed().size(); ++i) {
     const Value* value = is_after ? &reader_->after(i) : &reader_->before(i);
     if (is_after && value->state == Value::State::absent) {
@@ -128,8 +130,13 @@ std::expected<RowValues, std::string> FollowedTable::read(bool is_after, Values&
                              plan().columns[needed()[i]].name +
                              "`: SET GLOBAL binlog_row_image = FULL, in all sessions");
     }
-    values.push_back(value->state == Value::State::null ? std::nullopt
-                                                        : std::optional(value->text));
+    if (value->state == Value::State::null) {
+      values.emplace_back();
+    } else if (plan().is_uuid(needed()[i])) {
+      values.emplace_back(write_uuid(value->text, plan().uuid_order, texts[i]));
+    } else {
+      values.emplace_back(value->text);
+    }
   }
   return values;
 }

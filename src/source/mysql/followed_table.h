@@ -6,6 +6,7 @@
 // was not understood, and the table must be read again.
 #pragma once
 
+#include <array>
 #include <expected>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "binlog/table_layout.h"
 #include "follow/table_changes.h"
 #include "mysql/log.h"
+#include "source/uuid_bytes.h"
 
 namespace cuckooguard::source {
 
@@ -33,6 +35,7 @@ class FollowedTable final : public TableChanges<MysqlLog> {
 
  private:
   using Values = std::vector<std::optional<std::string_view>>;
+  using UuidTexts = std::vector<std::array<char, kUuidTextBytes>>;  // as needed()
 
   Done check(const binlog::TableLayout& layout) const;
   // The row at hand, before or after its change.
@@ -43,6 +46,7 @@ class FollowedTable final : public TableChanges<MysqlLog> {
   std::unique_ptr<binlog::RowReader> reader_;
   Values before_;
   Values after_;
+  std::array<UuidTexts, 2> uuid_texts_;  // of the two
 };
 
 }  // namespace cuckooguard::source

@@ -48,6 +48,9 @@ std::uint64_t MysqlLog::definition_hash(const Target& target, const MysqlTable& 
   for (const std::size_t place : plan.identity) {
     definition << place;
   }
+  if (!plan.uuids.empty()) {
+    definition << "uuids" << static_cast<std::uint64_t>(plan.uuid_order);
+  }
   definition.add_filter(target,
                         plan.condition.text(),
                         chosen_deletes(target.settings.filter.deletes, plan.identity_is_unique));

@@ -10,6 +10,7 @@
 #include "mysql/server_probe.h"
 #include "mysql/table.h"
 #include "mysql/tables.h"
+#include "source/uuid_bytes.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -83,7 +84,8 @@ class MysqlRowLookup final : public LogRowLookup<MysqlLog> {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const MysqlColumn& column = plan->columns[plan->identity[i]];
       sql += (i == 0 ? " WHERE " : " AND ") + quoted_mysql_name(column.name) + " = " +
-             literal(connection, column, wanted[i]);
+             (plan->is_uuid(column.ordinal) ? "X'" + hex_of_uuid(wanted[i], plan->uuid_order) + "'"
+                                            : literal(connection, column, wanted[i]));
     }
     return is_among(
         connection.stream(sql + " LIMIT " + std::to_string(kRowsMax)), target, *plan, identity);

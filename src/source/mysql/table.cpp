@@ -202,10 +202,38 @@ class Planner {
     });
     table_.grows = target_.keyspace.identity_is_integer(target_.ns) &&
                    table_.columns[table_.identity.front()].is_auto_increment;
+    note_uuids();
     return distrusted(table_, target_, "`" + table_.name + "`");
   }
 
-  Trouble choose_condition() { return source::choose_condition(table_, target_, finder()); }
+  void note_uuids() {
+    const auto placeholders = target_.keyspace.templates(target_.ns).front().placeholders();
+    const auto& names = target_.keyspace.identity_columns(target_.ns);
+    for (std::size_t i = 0; i < table_.identity.size(); ++i) {
+      const auto placeholder =
+          std::ranges::find(placeholders, names[i], &keyspace::Placeholder::name);
+      const std::size_t place = table_.identity[i];
+      if (placeholder->type == keyspace::ValueType::uuid &&
+          table_.columns[place].type() == MysqlType::bytes) {
+        table_.uuids.push_back(place);
+      }
+    }
+    table_.uuid_order = target_.settings.source.uuids;
+  }
+
+  Trouble choose_condition() {
+    if (auto why = source::choose_condition(table_, target_, finder())) {
+      return *std::move(why);
+    }
+    for (std::size_t i = 0; i < table_.condition_columns.size(); ++i) {
+      const std::size_t place = table_.condition_columns[i];
+      if (table_.is_uuid(place) && table_.condition.use_of(i).compares()) {
+        return "where: column `" + table_.columns[place].name +
+               "` has UUIDs in 16 bytes, which a condition does not compare";
+      }
+    }
+    return std::nullopt;
+  }
 
   Trouble check_foreign_keys() { return rows_change_unlogged(table_, foreign_keys_); }
 

@@ -31,9 +31,12 @@ struct MysqlTable : RowPlan {
   std::string name;
   std::vector<MysqlColumn> columns;  // all of them, in their order
   std::size_t hidden_columns = 0;    // behind them, which only the log shows
+  std::vector<std::size_t> uuids{};  // of the identity: those that have 16 bytes for a key's text
+  config::UuidOrder uuid_order = config::UuidOrder::plain;
 
   std::string select_sql() const;
   std::string count_sql() const;  // of its rows
+  bool is_uuid(std::size_t column) const { return std::ranges::count(uuids, column) > 0; }
   bool operator==(const MysqlTable&) const = default;
 
  private:

@@ -2,12 +2,29 @@
 #include "mysql/table.h"
 
 namespace cuckooguard::source {
+namespace {
+
+// As write_uuid() writes it. NULL of NULL.
+std::string uuid_sql(const std::string& column, config::UuidOrder order) {
+  const auto group = [&column](const char* place) {
+    return "HEX(SUBSTR(" + column + ", " + place + "))";
+  };
+  const bool is_plain = order == config::UuidOrder::plain;
+  return "LOWER(CONCAT(" + group(is_plain ? "1, 4" : "5, 4") + ", '-', " +
+         group(is_plain ? "5, 2" : "3, 2") + ", '-', " + group(is_plain ? "7, 2" : "1, 2") +
+         ", '-', " + group("9, 2") + ", '-', " + group("11, 6") + "))";
+}
+
+}  // namespace
 
 // Where its text is for nothing but to tell rows apart, it is made the log's.
 std::string MysqlTable::selected(std::size_t column) const {
   const std::string quoted = quoted_mysql_name(columns[column].name);
   if (is_null_only(column)) {
     return "IF(" + quoted + " IS NULL, NULL, 1)";
+  }
+  if (is_uuid(column)) {
+    return uuid_sql(quoted, uuid_order);
   }
   const bool is_number = key_text(columns[column]) == KeyText::number;
   return is_number ? "CAST(" + quoted + " AS UNSIGNED)" : quoted;

@@ -145,7 +145,7 @@ std::expected<std::vector<KeyedTable>, MysqlError> list_keyed_tables(MysqlConnec
     if (column.type() == MysqlType::integer) {
       placeholder = placeholder_for(column, {column.is_unsigned() ? ":uint64" : ":int64"});
     } else if (!unreadable(column)) {
-      placeholder = placeholder_for(column, {"", "|ci", ":date"});
+      placeholder = placeholder_for(column, {"", "|ci", ":uuid", ":date"});
     }
     tables.back().primary_key.push_back(std::move(placeholder));
   }

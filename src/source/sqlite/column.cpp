@@ -21,6 +21,11 @@ std::string upper_case(std::string_view text) {
   return result;
 }
 
+bool SqliteColumn::has_bytes() const {
+  const std::string type = upper_case(declared_type);
+  return type.contains("BLOB") || type.contains("BINARY");
+}
+
 // The five rules of datatype3.html, in their order.
 SqliteAffinity affinity_of(std::string_view declared_type, bool strict) {
   const std::string type = upper_case(declared_type);
@@ -58,6 +63,12 @@ std::optional<std::string> ambiguous(const SqliteColumn& column,
            ", so SQL compares it as a number (007 finds 7) while {" + placeholder.name +
            "} compares bytes; write {" + placeholder.name + ":uint64} or {" + placeholder.name +
            ":int64}";
+  }
+  if (upper_case(column.declared_type) == "BINARY(16)" && placeholder.type != ValueType::uuid &&
+      !placeholder.rest) {
+    return subject + "has 16 bytes, as UUIDs are kept, where keys have text; write {" +
+           placeholder.name + ":uuid}, or {" + placeholder.name +
+           ":rest} if keys have these bytes themselves";
   }
   const std::string& collation = column.collation;
   if (collation == "BINARY") {

@@ -31,6 +31,8 @@ struct SqliteColumn {
   std::string collation;  // in capitals
   int primary_key = 0;    // place in the primary key, from 1; 0: not part of it
   SqliteAffinity affinity = SqliteAffinity::blob;
+
+  bool has_bytes() const;  // declared as BLOB or BINARY, whatever its affinity
 };
 
 // Why look-ups by this placeholder could find rows in the database that the filter has under other

@@ -1,10 +1,12 @@
 #include "sqlite/row_lookup.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <variant>
 
 #include "keyspace/identity.h"
+#include "source/uuid_bytes.h"
 #include "sqlite/database.h"
 #include "sqlite/rows.h"
 #include "sqlite/table.h"
@@ -15,11 +17,15 @@ namespace {
 
 // A column without a type keeps each value as it was given, and finds it as that alone: so it is
 // asked for all three.
-std::string where_sql(const TablePlan& plan) {
+std::string where_sql(const TablePlan& plan, std::span<const std::string_view> values) {
   std::string sql;
   for (std::size_t i = 0; i < plan.columns.size(); ++i) {
     const std::string value = "?" + std::to_string(i + 1);
     sql.append(i == 0 ? " WHERE " : " AND ").append(quoted_identifier(plan.columns[i].name));
+    if (plan.columns[i].is_uuid) {
+      sql.append(" = X'").append(hex_of_uuid(values[i], plan.uuid_order)).append("'");
+      continue;
+    }
     sql.append(" IN (").append(value).append(", CAST(").append(value);
     sql.append(" AS BLOB), CAST(").append(value).append(" AS INTEGER))");
   }
@@ -63,14 +69,15 @@ class SqliteRowLookup final : public RowLookup {
       const auto* const why = std::get_if<std::string>(&plan.error());
       return std::unexpected(why != nullptr ? *why : std::get<SqliteError>(plan.error()).what);
     }
-    auto statement = database.prepare(plan->select_sql() + where_sql(*plan));
+    const auto values = keyspace::values_of_identity(identity, plan->columns.size());
+    auto statement = database.prepare(plan->select_sql() + where_sql(*plan, values));
     if (!statement) {
       return std::unexpected(statement.error().what);
     }
-    int parameter = 0;
-    for (const std::string_view value :
-         keyspace::values_of_identity(identity, plan->columns.size())) {
-      statement->bind(++parameter, value);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!plan->columns[i].is_uuid) {
+        statement->bind(static_cast<int>(i) + 1, values[i]);
+      }
     }
     SqliteRow row(*plan);
     for (std::size_t seen = 0; seen < kRowsMax; ++seen) {

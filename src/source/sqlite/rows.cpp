@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "keyspace/identity.h"
+
 namespace cuckooguard::source {
 
 bool SqliteRow::read(const SqliteStatement& statement) {
@@ -52,7 +54,11 @@ std::string_view SqliteRow::printed(std::int64_t number, Digits& digits) {
 
 bool SqliteRow::read_value(const SqliteStatement& statement, std::size_t column) {
   const int index = static_cast<int>(column);
-  switch (statement.type(index)) {
+  const int type = statement.type(index);
+  if (plan_.columns[column].is_uuid && type != SQLITE_NULL) {
+    return read_uuid(statement, column);
+  }
+  switch (type) {
     case SQLITE_NULL:
       values_[column].reset();
       return true;
@@ -73,8 +79,29 @@ bool SqliteRow::read_value(const SqliteStatement& statement, std::size_t column)
                     plan_.columns[column].name);
     default:
       values_[column] = statement.bytes(index);
+      if (plan_.columns[column].is_key_text && type == SQLITE_BLOB &&
+          values_[column]->size() == kUuidBytes &&
+          !keyspace::is_printable_ascii(*values_[column])) {
+        return refuse(
+            "16 bytes, as UUIDs are kept, where keys have text; declare the column BLOB "
+            "and write {…:uuid}, or {…:rest} if keys have these bytes themselves",
+            statement,
+            column,
+            plan_.columns[column].name);
+      }
       return true;
   }
+}
+
+bool SqliteRow::read_uuid(const SqliteStatement& statement, std::size_t column) {
+  const int index = static_cast<int>(column);
+  const std::string_view bytes = statement.bytes(index);
+  if (statement.type(index) != SQLITE_BLOB || bytes.size() != kUuidBytes) {
+    return refuse(
+        "it is no UUID of 16 bytes, as the others", statement, column, plan_.columns[column].name);
+  }
+  values_[column] = write_uuid(bytes, plan_.uuid_order, uuid_texts_.at(column));
+  return true;
 }
 
 bool SqliteRow::refuse(std::string_view what,

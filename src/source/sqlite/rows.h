@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "keyspace/key_template.h"
+#include "source/uuid_bytes.h"
 #include "sqlite/database.h"
 #include "sqlite/table.h"
 
@@ -44,6 +45,7 @@ class SqliteRow {
 
   bool read_condition(const SqliteStatement& statement);
   bool read_value(const SqliteStatement& statement, std::size_t column);
+  bool read_uuid(const SqliteStatement& statement, std::size_t column);
   static std::string_view printed(std::int64_t number, Digits& digits);
   bool refuse(std::string_view what,
               const SqliteStatement& statement,
@@ -53,6 +55,7 @@ class SqliteRow {
   const TablePlan& plan_;
   std::array<std::optional<std::string_view>, keyspace::kPlaceholdersMax> values_;
   std::array<Digits, keyspace::kPlaceholdersMax> digits_{};
+  std::array<std::array<char, kUuidTextBytes>, keyspace::kPlaceholdersMax> uuid_texts_{};
   std::vector<std::optional<std::string_view>> asked_;  // by the condition
   std::vector<Digits> asked_digits_;
   bool counts_ = false;

@@ -202,7 +202,7 @@ std::expected<TablePlan, TableTrouble> plan_table(const SqliteDatabase& database
     return std::unexpected(columns.error());
   }
   const Selection from{.target = target, .table = *table, .columns = *columns};
-  TablePlan plan{.table = table->name, .columns = {}};
+  TablePlan plan{.table = table->name, .columns = {}, .uuid_order = target.settings.source.uuids};
   const SqliteColumn* last = nullptr;
   for (const std::string& placeholder : target.keyspace.identity_columns(target.ns)) {
     const auto column = choose_column(from, placeholder);
@@ -210,9 +210,13 @@ std::expected<TablePlan, TableTrouble> plan_table(const SqliteDatabase& database
       return std::unexpected(column.error());
     }
     last = *column;
-    const bool is_text = !placeholder_named(target, placeholder).is_integer();
+    const keyspace::Placeholder& named = placeholder_named(target, placeholder);
+    const bool is_uuid = named.type == keyspace::ValueType::uuid && last->has_bytes();
     plan.columns.push_back(
-        {.name = last->name, .text_only = is_text && last->affinity == SqliteAffinity::numeric});
+        {.name = last->name,
+         .text_only = !named.is_integer() && !is_uuid && last->affinity == SqliteAffinity::numeric,
+         .is_key_text = !named.is_integer() && !named.rest,
+         .is_uuid = is_uuid});
   }
   if (auto chosen = choose_condition(from, plan); !chosen) {
     return std::unexpected(chosen.error());

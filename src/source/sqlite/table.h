@@ -25,7 +25,9 @@ namespace cuckooguard::source {
 
 struct PlannedColumn {
   std::string name;
-  bool text_only = false;  // a number in it makes the namespace unsynced
+  bool text_only = false;    // a number in it makes the namespace unsynced
+  bool is_key_text = false;  // 16 bytes that are no text make it unsynced, too
+  bool is_uuid = false;      // of 16 bytes, for a key's text; anything else makes it unsynced
 };
 
 struct ConditionColumn {
@@ -40,7 +42,8 @@ struct ConditionColumn {
 struct TablePlan {
   std::string table;                   // as the schema spells it
   std::vector<PlannedColumn> columns;  // in identity order
-  keyspace::RowCondition condition;    // the rows that count; decided here, not by SQLite
+  config::UuidOrder uuid_order = config::UuidOrder::plain;
+  keyspace::RowCondition condition;  // the rows that count; decided here, not by SQLite
   std::vector<ConditionColumn> condition_columns;  // as condition.columns()
   bool grows = false;             // one INTEGER PRIMARY KEY: new rows get the next number
   bool is_autoincrement = false;  // and numbers of deleted rows are not used again

@@ -59,7 +59,7 @@ std::expected<std::vector<KeyedTable>, SqliteError> list_keyed_tables(
         column.collation = upper_case(database.collation(column.table, column.name).value_or(""));
         tables.back().primary_key.push_back(column.affinity == SqliteAffinity::integer
                                                 ? placeholder_for(column, {":int64"})
-                                                : placeholder_for(column, {"", "|ci"}));
+                                                : placeholder_for(column, {"", "|ci", ":uuid"}));
       });
   if (!read) {
     return std::unexpected(read.error());

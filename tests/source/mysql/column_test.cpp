@@ -39,6 +39,11 @@ TEST(MysqlColumn, of_text_may_have_uuids_and_a_date_dates) {
   const MysqlColumn bytes{.name = "name", .data_type = "binary", .column_type = "binary(16)"};
   const MysqlColumn folded = text_column("utf8mb4", "utf8mb4_general_ci");
   const auto uuid = with(keyspace::ValueType::uuid);
+  EXPECT_EQ(ambiguous(bytes, uuid), std::nullopt);
+  EXPECT_THAT(ambiguous(bytes, with(keyspace::ValueType::text)).value(), HasSubstr("{name:uuid}"));
+  keyspace::Placeholder rest = with(keyspace::ValueType::text);
+  rest.rest = true;
+  EXPECT_EQ(ambiguous(bytes, rest), std::nullopt);
   EXPECT_EQ(ambiguous(folded, uuid), std::nullopt);
   EXPECT_EQ(ambiguous(text_column("ascii", "ascii_nopad_bin"), uuid), std::nullopt);
   EXPECT_THAT(ambiguous(text_column("utf8mb4", "utf8mb4_roman_ci"), uuid).value(),
@@ -52,7 +57,7 @@ TEST(MysqlColumn, of_text_may_have_uuids_and_a_date_dates) {
     EXPECT_THAT(ambiguous(column, with(keyspace::ValueType::numeric)).value(),
                 HasSubstr("none that {name:numeric} can be for"));
     EXPECT_TRUE(ambiguous(column, with(keyspace::ValueType::bytea)));
-    EXPECT_EQ(ambiguous(column, uuid).has_value(), column != folded);
+    EXPECT_EQ(ambiguous(column, uuid).has_value(), column != folded && column != bytes);
     EXPECT_EQ(ambiguous(column, with(keyspace::ValueType::date)).has_value(), column != date);
   }
 }

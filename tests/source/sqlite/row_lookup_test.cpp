@@ -55,6 +55,14 @@ TEST_F(RowLookupTest, values_are_found_in_every_form_that_a_column_keeps_them_in
   EXPECT_TRUE(lacks("user:x' OR '1'='1"));
 }
 
+TEST_F(RowLookupTest, uuids_of_16_bytes_are_found_by_their_texts) {
+  writer_.run("CREATE TABLE users(id BLOB PRIMARY KEY)");
+  writer_.run("INSERT INTO users VALUES (X'66774455001122338899aabbccddeeff')");
+  want({.keys = {"user:{id:uuid}"}});
+  EXPECT_TRUE(has("user:66774455-0011-2233-8899-aabbccddeeff"));
+  EXPECT_TRUE(lacks("user:00112233-4455-6677-8899-aabbccddeeff"));
+}
+
 TEST_F(RowLookupTest, what_sql_alone_finds_equal_is_not_the_row) {
   writer_.run("CREATE TABLE users(id TEXT COLLATE NOCASE)");
   writer_.run("INSERT INTO users VALUES ('Bob')");

@@ -20,14 +20,18 @@ struct Read {
 };
 
 // The first row of the query, of which the second column is for text only.
-Read read(const std::string& schema, const std::string& query) {
+Read read(const std::string& schema,
+          const std::string& query,
+          const PlannedColumn& first = {.name = "a"},
+          config::UuidOrder uuids = config::UuidOrder::plain) {
   const harness::TemporaryDirectory directory;
   const std::string path = directory.file("app.db");
   Writer(path).run(schema);
   const auto database = SqliteDatabase::open_read_only(path).value();
   auto statement = database.prepare(query).value();
   EXPECT_TRUE(statement.step().value());
-  const TablePlan plan{.table = "t", .columns = {{.name = "a"}, {.name = "b", .text_only = true}}};
+  const TablePlan plan{
+      .table = "t", .columns = {first, {.name = "b", .text_only = true}}, .uuid_order = uuids};
   SqliteRow row(plan);
   Read result;
   if (row.read(statement)) {
@@ -52,6 +56,22 @@ TEST(SqliteRow, text_and_blobs_are_their_bytes) {
   EXPECT_EQ(read("", "SELECT 'a' || char(0) || 'é', x'00ff0d'").values,
             (Values{"a\0é"s, "\0\xff\x0d"s}));
   EXPECT_EQ(read("", "SELECT '', x''").values, (Values{"", ""}));
+}
+
+TEST(SqliteRow, of_16_bytes_has_the_text_of_a_uuid_or_none) {
+  const std::string bytes = "SELECT x'66774455001122338899aabbccddeeff', 'x'";
+  const PlannedColumn uuid{.name = "a", .is_uuid = true};
+  EXPECT_EQ(read("", bytes, uuid).values, (Values{"66774455-0011-2233-8899-aabbccddeeff", "x"}));
+  EXPECT_EQ(read("", bytes, uuid, config::UuidOrder::swapped).values,
+            (Values{"00112233-4455-6677-8899-aabbccddeeff", "x"}));
+  for (const char* const other : {"x'66'", "'66774455-0011-2233-8899-aabbccddeeff'", "7"}) {
+    EXPECT_THAT(read("", std::string("SELECT ") + other + ", 'x'", uuid).refusal,
+                HasSubstr("no UUID of 16 bytes"))
+        << other;
+  }
+  const PlannedColumn text{.name = "a", .is_key_text = true};
+  EXPECT_THAT(read("", bytes, text).refusal, HasSubstr("write {…:uuid}"));
+  EXPECT_EQ(read("", "SELECT CAST('sixteen letters!' AS BLOB), 'x'", text).refusal, "");
 }
 
 TEST(SqliteRow, text_of_a_utf16_database_is_utf8) {
