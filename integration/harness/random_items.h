@@ -18,7 +18,7 @@ class RandomItems {
       "CREATE TABLE item (id INT UNSIGNED PRIMARY KEY, i INT, u BIGINT UNSIGNED, "
       "t VARCHAR(20) COLLATE utf8mb4_nopad_bin, b VARBINARY(20), z BINARY(3), "
       "c CHAR(5) COLLATE utf8mb4_nopad_bin, d DATETIME(3), s TIMESTAMP NULL, f DOUBLE, "
-      "e ENUM('x', 'y'), j TEXT) CHARACTER SET utf8mb4";
+      "e ENUM('x', 'y'), j TEXT, o BIT(1), w BIT(10)) CHARACTER SET utf8mb4";
 
   explicit RandomItems(std::uint32_t seed) : random_(seed) {}
 
@@ -51,6 +51,10 @@ class RandomItems {
         return "1.5";
       case 'e':
         return "'y'";
+      case 'o':
+        return one_of({"b'0'", "b'1'", "1", "FALSE", "true"});
+      case 'w':
+        return one_of({"b'1000000001'", "513", "0"});
       case 'z':
         return one_of({"'a'", "'abc'", "'ab'"});
       default:
@@ -59,7 +63,7 @@ class RandomItems {
   }
   std::string row(unsigned id) {
     std::string all = "(" + std::to_string(id);
-    for (const char column : std::string_view("iutbzcdsfej")) {
+    for (const char column : std::string_view("iutbzcdsfejow")) {
       all += ", " + value(column);
     }
     return all + ")";
@@ -67,6 +71,9 @@ class RandomItems {
 
  private:
   std::string literal(char column) {
+    if (column == 'w' && pick(2) == 0) {
+      return one_of({"'513'", "'0'", "-1", "FALSE"});  // which are compared, and not inserted
+    }
     std::string text = value(column);
     while (text == "NULL") {
       text = value(column);
@@ -74,8 +81,9 @@ class RandomItems {
     return text;
   }
   std::string term() {
-    const std::string any = one_of({"i", "u", "t", "b", "z", "c", "d", "s", "f", "e", "j"});
-    const std::string compared = one_of({"i", "u", "t", "b", "z", "c"});
+    const std::string any =
+        one_of({"i", "u", "t", "b", "z", "c", "d", "s", "f", "e", "j", "o", "w"});
+    const std::string compared = one_of({"i", "u", "t", "b", "z", "c", "o", "w"});
     const auto next = [&] { return literal(compared[0]); };
     switch (pick(5)) {
       case 0:

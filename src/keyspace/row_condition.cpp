@@ -1,7 +1,9 @@
 #include "keyspace/row_condition.h"
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
+#include <system_error>
 
 #include "keyspace/canonical_integer.h"
 #include "keyspace/identity.h"
@@ -29,6 +31,15 @@ std::string quoted(std::string_view text, char quote) {
 
 bool is_word(std::string_view text, std::string_view word) {
   return std::ranges::equal(text, word, {}, fold, fold);
+}
+
+// Of `101`, 5.
+std::optional<std::uint64_t> number_of_bits(std::string_view digits) {
+  constexpr int kBinary = 2;
+  std::uint64_t number = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto read = std::from_chars(digits.data(), end, number, kBinary);
+  return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace
@@ -137,12 +148,25 @@ class ConditionParser {
       return read_quoted('\'', literal);
     }
     const std::size_t begin = at_;
+    term.has_integers = true;
+    if (text_.substr(at_).starts_with("b'") || text_.substr(at_).starts_with("B'")) {
+      ++at_;
+      std::string digits;
+      const std::optional<std::uint64_t> bits =
+          read_quoted('\'', digits) ? number_of_bits(digits) : std::nullopt;
+      literal = bits ? std::to_string(*bits) : "";
+      at_ = bits ? at_ : begin;
+      return bits.has_value();
+    }
+    if (read_word("true") || read_word("false")) {
+      literal = is_word(text_.substr(begin, 1), "t") ? "1" : "0";
+      return true;
+    }
     if (text_.substr(at_).starts_with('-')) {
       literal = '-';
       ++at_;
     }
     literal += read_name();
-    term.has_integers = true;
     if (canonical_int64(literal) || canonical_uint64(literal)) {
       return true;
     }

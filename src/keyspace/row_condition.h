@@ -4,7 +4,7 @@
 //   term       = column IS [NOT] NULL | column = literal | column <> literal | column IN ( literal
 //              {, literal} )
 //   column     = name | `name` | "name"
-//   literal    = integer | 'text', where '' is one quote
+//   literal    = integer | b'101' | TRUE | FALSE | 'text', where '' is one quote
 //
 // Words in any case; one without terms holds for every row. The guard decides itself, for rows of a
 // snapshot and of a change alike, so that both agree to the byte: a value is compared as the

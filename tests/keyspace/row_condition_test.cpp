@@ -45,6 +45,21 @@ TEST(RowCondition, compares_bytes) {
   EXPECT_TRUE(holds("status = ''", {""}));
 }
 
+TEST(RowCondition, takes_bits_and_truth_values_for_the_integers_that_they_are) {
+  EXPECT_EQ(parsed("a = b'101'"), parsed("a = 5"));
+  EXPECT_EQ(parsed("a IN (B'0', true)").text(), parsed("a IN (0, 1)").text());
+  EXPECT_EQ(parsed("a <> False").text(), parsed("a <> 0").text());
+  EXPECT_TRUE(holds("a = b'" + std::string(64, '1') + "'", {"18446744073709551615"}));
+  EXPECT_TRUE(holds("a = 'true'", {"true"})) << "a text is none";
+  for (const std::string_view text :
+       {"a = b''", "a = b'2'", "a = b'1", "a = b'-1'", "a = truth", "a = b 1"}) {
+    refusal(text);
+  }
+  refusal("a = b'1" + std::string(64, '0') + "'");
+  EXPECT_TRUE(parsed("a = TRUE").use_of(0).has_integers);
+  EXPECT_TRUE(parsed("a = b'1'").use_of(0).has_integers);
+}
+
 TEST(RowCondition, takes_one_of_a_list) {
   for (const std::string_view value : {"1", "2", "x"}) {
     EXPECT_TRUE(holds("kind IN (2, 1, 'x')", {value})) << value;

@@ -34,17 +34,27 @@ std::string blurred(const MysqlColumn& column) {
                                              : "different bytes can be equal");
 }
 
+bool is_bits(const MysqlColumn& column) {
+  return column.data_type == "bit";
+}
+
+// Of a column that SQL compares with whatever literal as a number.
+std::optional<std::string> unlike_a_number(const MysqlColumn& column,
+                                           const keyspace::ColumnUse& use) {
+  for (const std::string_view literal : use.literals) {
+    if (!keyspace::canonical_int64(literal) && !keyspace::canonical_uint64(literal)) {
+      return subject(column) + "is compared as a number, and '" + std::string(literal) +
+             "' is not one as the server prints it; write it so";
+    }
+  }
+  return std::nullopt;
+}
+
 // Of a column that is readable: what it is compared with.
 std::optional<std::string> incomparable(const MysqlColumn& column, const keyspace::ColumnUse& use) {
   switch (column.type()) {
     case MysqlType::integer:
-      for (const std::string_view literal : use.literals) {
-        if (!keyspace::canonical_int64(literal) && !keyspace::canonical_uint64(literal)) {
-          return subject(column) + "is compared as a number, and '" + std::string(literal) +
-                 "' is not one as the server prints it; write it so";
-        }
-      }
-      return std::nullopt;
+      return unlike_a_number(column, use);
     case MysqlType::text:
     case MysqlType::bytes:
       if (use.has_integers) {
@@ -202,6 +212,9 @@ std::optional<std::string> undecidable(const MysqlColumn& column, const keyspace
   }
   if (!use.compares()) {
     return std::nullopt;
+  }
+  if (is_bits(column)) {  // SELECT gives the number that the log has (MysqlTable::selected)
+    return unlike_a_number(column, use);
   }
   if (auto why = unreadable(column)) {
     return *why + "; as it is, a condition can only ask IS NULL or IS NOT NULL of it";

@@ -7,7 +7,8 @@
 // with spaces needs |ci (nearly all pad; `_nopad_bin`, utf8mb4_0900_bin and binary do not), or
 // :uuid if it has UUIDs, numbers need :uint64 or :int64, DATE needs :date; collations that take one
 // ASCII letter for another, DECIMAL (which SQL compares with a text as floating point) and UUID are
-// not possible. In a condition: whatever SQL could compare with a literal otherwise than by bytes.
+// not possible. In a condition: whatever SQL could compare with a literal otherwise than by bytes,
+// or, integers and BIT, as a number.
 //
 // Threads: free functions. Errors: a sentence for the operator.
 // Source: information_schema of MariaDB 10.11 and MySQL 9.7; notes on change following, 10.

@@ -75,5 +75,14 @@ TEST(MysqlColumn, the_same_for_a_condition) {
             std::nullopt);
 }
 
+TEST(MysqlColumn, of_bits_is_compared_as_a_number) {
+  const MysqlColumn bits{.name = "deleted", .data_type = "bit", .column_type = "bit(1)"};
+  EXPECT_EQ(undecidable(bits, {.has_integers = true, .literals = {"0"}}), std::nullopt);
+  EXPECT_EQ(undecidable(bits, {.literals = {"0"}}), std::nullopt);
+  EXPECT_THAT(undecidable(bits, {.literals = {"0", "x"}}).value(),
+              HasSubstr("column `deleted` (bit(1)) is compared as a number, and 'x' is not one"));
+  EXPECT_TRUE(unreadable(bits)) << "nothing is known of keys that are made of it";
+}
+
 }  // namespace
 }  // namespace cuckooguard::source
