@@ -241,12 +241,14 @@ TEST_F(FirstHour, suggests_keys_that_a_start_takes) {
       "CREATE TABLE tag (tenant INT UNSIGNED, name VARCHAR(20) CHARACTER SET utf8mb4, PRIMARY KEY "
       "(tenant, name));"
       "CREATE TABLE code (c VARBINARY(9) PRIMARY KEY);"
+      "CREATE TABLE session (id BINARY(16) PRIMARY KEY);"
       "CREATE TABLE price (p DECIMAL(9, 2) PRIMARY KEY)");
   const std::vector<std::pair<std::string, std::string>> suggested{
       {"user", "user:{id:uint64}"},
       {"post", "post:{id:int64}"},
       {"tag", "tag:{tenant:uint64}:{name|ci}"},
-      {"code", "code:{c}"}};
+      {"code", "code:{c}"},
+      {"session", "session:{id:uuid}"}};
   for (const auto& [table, key] : suggested) {
     flags_["--table"] = table;
     flags_["--output"] = folder_ / table;

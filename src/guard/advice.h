@@ -31,8 +31,9 @@ inline constexpr std::uint64_t kComparedMin = 1000;
 inline constexpr std::chrono::hours kWatchedMin{1};
 // One read of so many in another db is an accident, such as an operator's look; more are not.
 inline constexpr std::uint64_t kOtherDbShare = 100;
-// Fewer than one read of so many that finds a row is hardly more than a filter's mistakes.
-inline constexpr std::uint64_t kFoundShare = 20;
+// Where no more than one look-up of so many has found a row, all of them may be false positives,
+// which are 10 % at most.
+inline constexpr std::uint64_t kFoundShare = 8;
 
 struct Evidence {
   config::Mode mode = config::Mode::observe;
@@ -75,7 +76,7 @@ struct Evidence {
   std::uint64_t hidden() const {
     return is_strict ? log.hidden_in_spite_of_proof : log.hidden_by_lag;
   }
-  bool has_hardly_found() const { return found <= keys / kFoundShare; }
+  bool has_hardly_found() const { return found <= (found + absent) / kFoundShare; }
   bool is_in_other_db() const { return other_db > 0 && other_db >= keys / kOtherDbShare; }
   bool is_unmatched() const {
     return mode != config::Mode::bypass && keys == 0 && reads.unguarded > 0;

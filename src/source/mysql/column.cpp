@@ -155,10 +155,10 @@ std::optional<std::string> unreadable(const MysqlColumn& column) {
 
 std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholder& placeholder) {
   const MysqlType type = column.type();
-  if (placeholder.is_integer() && type != MysqlType::date) {
+  const bool has_16_bytes = column.column_type == "binary(16)";
+  if (placeholder.is_integer() && type != MysqlType::date && !has_16_bytes) {
     return std::nullopt;  // what else a text is taken for is known (keyspace/equal_integer.h)
   }
-  const bool has_16_bytes = column.column_type == "binary(16)";
   const bool is_uuid =
       placeholder.type == ValueType::uuid && (type == MysqlType::text || has_16_bytes);
   const bool is_date = type == MysqlType::date && placeholder.type == ValueType::date;
