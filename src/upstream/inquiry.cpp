@@ -307,7 +307,12 @@ bool Inquiry::learn_user(const std::string& name, const redisReply& getuser, red
   auto known = known_.find(name);
   if (known == known_.end() || known->second.acl != acl) {
     redis::UserAccess access{.knows_commands = false, .numbering = questions_.numbering};
-    if (!ask_what_it_may(name, acl, access)) {
+    const std::optional<bool> is_asked = ask_what_it_may(name, acl, access);
+    if (!is_asked) {
+      known_.erase(name);
+      return true;
+    }
+    if (!*is_asked) {
       return false;
     }
     known = known_.insert_or_assign(name, Known{std::move(acl), std::move(access)}).first;
@@ -323,9 +328,9 @@ bool Inquiry::learn_user(const std::string& name, const redisReply& getuser, red
   return true;
 }
 
-bool Inquiry::ask_what_it_may(const std::string& name,
-                              const AclUser& acl,
-                              redis::UserAccess& access) {
+std::optional<bool> Inquiry::ask_what_it_may(const std::string& name,
+                                             const AclUser& acl,
+                                             redis::UserAccess& access) {
   access.may_write = may_write(acl, harmless_);
   if (!acl.has("on")) {
     return true;
@@ -350,9 +355,12 @@ bool Inquiry::ask_what_it_may(const std::string& name,
       may = all_answerable();
     } else if (prefix) {
       const bool can_be_told = !acl.has_selectors && !arity_.empty();
-      const auto tried = can_be_told ? try_commands(name, *prefix) : Tried();
+      const auto tried = can_be_told ? try_commands(name, acl, *prefix) : Tried();
       if (!tried) {
         return false;
+      }
+      if (tried->is_changed) {
+        return std::nullopt;
       }
       access.knows_commands = access.knows_commands && tried->is_told;
       may = tried->may;
@@ -371,6 +379,7 @@ std::optional<std::string> Inquiry::prefix_with(const std::vector<redis::KeyAcce
 }
 
 std::optional<Inquiry::Tried> Inquiry::try_commands(const std::string& user,
+                                                    const AclUser& acl,
                                                     const std::string& prefix) {
   if (!no_dryrun_.empty()) {
     return Tried();
@@ -383,6 +392,7 @@ std::optional<Inquiry::Tried> Inquiry::try_commands(const std::string& user,
                       std::back_inserter(words));
     append(redis_, words);
   }
+  append_users(redis_, {&user, 1});
   Tried tried;
   for (const redis::Command& command : answerable_commands()) {
     const Reply reply = next_reply(redis_);
@@ -396,6 +406,13 @@ std::optional<Inquiry::Tried> Inquiry::try_commands(const std::string& user,
     tried.is_told = tried.is_told || !is_error(*reply);
     tried.may[redis::command_index(command)] =
         reply->type == REDIS_REPLY_STATUS && text_of(*reply) == "OK";
+  }
+  const Reply getuser = next_reply(redis_);
+  if (!getuser) {
+    return std::nullopt;
+  }
+  if (acl_user_of(*getuser) != acl) {
+    return Tried{.is_changed = true};
   }
   return tried.is_told ? tried : Tried();
 }

@@ -12,6 +12,10 @@
 //                   ACL GETUSER      for each user
 //   of a cluster    CLUSTER NODES    each time, and INFO: which slots does it serve?
 //   if that differs ACL DRYRUN       for each answerable command, in one pipeline; from Redis 7
+//                   ACL GETUSER      at its end: DRYRUN was about the rights that GETUSER has named
+//
+// Must: what DRYRUN says is remembered with the rights that it is about alone. A user whose rights
+// are changed in between is not known in this asking, and is asked for again in the next.
 //
 // A user who may run every command is not asked for further. Of one with selectors DRYRUN cannot
 // tell what its root permissions are: such a one is known only if those are "+@all".
@@ -55,6 +59,7 @@ class Inquiry {
   };
   struct Tried {
     bool is_told = false;     // else Redis does not say
+    bool is_changed = false;  // the rights that it is about are not those that were asked for
     redis::CommandSet may{};  // of those that may be answered
   };
 
@@ -70,9 +75,14 @@ class Inquiry {
   bool learn_users(std::span<const std::string> names,
                    Answers& answers);  // whose replies are to come
   bool learn_user(const std::string& name, const redisReply& getuser, redis::Users& users);
-  bool ask_what_it_may(const std::string& name, const AclUser& acl, redis::UserAccess& access);
+  // Nullopt: its rights were changed meanwhile. False: the connection failed.
+  std::optional<bool> ask_what_it_may(const std::string& name,
+                                      const AclUser& acl,
+                                      redis::UserAccess& access);
   // On keys that begin with `prefix`; nullopt: the connection failed.
-  std::optional<Tried> try_commands(const std::string& user, const std::string& prefix);
+  std::optional<Tried> try_commands(const std::string& user,
+                                    const AclUser& acl,
+                                    const std::string& prefix);
   std::optional<std::string> prefix_with(const std::vector<redis::KeyAccess>& keys,
                                          redis::KeyAccess access) const;
 

@@ -2,14 +2,22 @@
 #include "upstream/inquiry.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "harness/redis_command.h"
 #include "harness/redis_server.h"
 
 namespace cuckooguard::upstream {
@@ -191,6 +199,66 @@ TEST_F(InquiryTest, commands_are_tried_again_only_if_the_user_has_changed) {
   redis_.call({"ACL", "SETUSER", "bob", "+mget"});
   EXPECT_EQ(writable(bob()), (May{true, true, false, false, false}));
   EXPECT_EQ(redis_.calls("acl|dryrun"), 2 * tried);
+}
+
+// Between the asking and Redis; changes bob's rights before the first ACL DRYRUN gets there.
+class ChangedWhileAsked : public testing::Test {
+ protected:
+  ChangedWhileAsked() {
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_.data()), 0);
+    connection_.reset(redisConnectFd(ends_[0]));
+    relay_ = std::jthread([this] { relay(); });
+  }
+  ~ChangedWhileAsked() override {
+    ::shutdown(ends_[1], SHUT_RDWR);
+    relay_.join();
+    ::close(ends_[1]);
+  }
+
+  void relay() {
+    harness::RawClient redis = redis_.client();
+    std::string buffer(1U << 20U, ' ');
+    for (ssize_t size = 0; (size = ::read(ends_[1], buffer.data(), buffer.size())) > 0;) {
+      const std::string_view asked(buffer.data(), static_cast<std::size_t>(size));
+      if (asked.contains("DRYRUN") && !meanwhile_.empty()) {
+        redis_.call({"ACL", "SETUSER", "bob", std::exchange(meanwhile_, {})});
+      }
+      redis.send(asked);
+      const std::string replies = redis.read_replies(harness::count_in(asked, "\r\n*") + 1);
+      EXPECT_EQ(::send(ends_[1], replies.data(), replies.size(), MSG_NOSIGNAL),
+                static_cast<ssize_t>(replies.size()));
+    }
+  }
+
+  redis::Users users() {
+    const std::vector<std::string> names{"default", "bob"};
+    return inquiry_->ask(names).value().reading.users;
+  }
+
+  struct Close {
+    void operator()(redisContext* context) const { redisFree(context); }
+  };
+  harness::RedisServer redis_;
+  std::array<int, 2> ends_{};
+  std::string meanwhile_;
+  std::unique_ptr<redisContext, Close> connection_;
+  std::optional<Inquiry> inquiry_;
+  std::jthread relay_;
+};
+
+TEST_F(ChangedWhileAsked, rights_are_not_those_that_they_are_changed_back_from) {
+  inquiry_.emplace(*connection_, kQuestions);
+  const auto set_bob = [this] {
+    redis_.call({"ACL", "SETUSER", "bob", "reset", "on", "nopass", "+mget", "~user:*"});
+  };
+  set_bob();
+  meanwhile_ = "+get";
+  EXPECT_EQ(users().find("bob"), nullptr);
+  EXPECT_EQ(meanwhile_, "") << "DRYRUN was asked";
+  set_bob();
+  const redis::Users known = users();
+  ASSERT_NE(known.find("bob"), nullptr);
+  EXPECT_EQ(writable(*known.find("bob")), (May{false, true, false, false, false}));
 }
 
 TEST_F(InquiryTest, all_of_them_are_asked_without_a_look_at_keys) {
