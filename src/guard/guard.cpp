@@ -120,6 +120,15 @@ bool Guard::may_do_anything(const Question& question) {
          access->is_unrestricted;
 }
 
+// Its user may be unknown just now, for another one's change or since it has just logged in.
+void Guard::may_change_all(const Question& question) {
+  question.client.may_change_all();
+  question.client.access(question.redis, parts_.facts);  // so that its user is known the next time
+  if (question.client.may_be_unrestricted(question.redis)) {
+    question.client.yes_may_pass_until(parts_.facts.yes_may_pass_until());
+  }
+}
+
 // Nothing is answered, and no outcome is seen: what may be written counts at once, and what may be
 // changed for all clients is asked for.
 Decision Guard::decide_unread(const Question& question) {
@@ -137,6 +146,9 @@ Decision Guard::decide_unread(const Question& question) {
     return change_unseen({.kind = redis::ChangeKind::server, .for_all_clients = true}, question);
   } else if (command.role == redis::Role::end_multi) {
     stop_reading_replies(client, redis, now);  // what was queued before
+    if (client.has_sent_change_for_all()) {
+      may_change_all(question);
+    }
   }
   return {.action = Action::unread};
 }
@@ -181,7 +193,7 @@ Decision Guard::decide_change(const Question& question) {
   }
   change_ = *std::move(change);
   if (change_.for_all_clients) {
-    client.may_change_all();  // in MULTI: EXEC's reply may be one that is not read
+    may_change_all(question);  // in MULTI: EXEC's reply may be one that is not read
     client.tell(parts_.facts);
   }
   return {.change = &change_};
@@ -190,7 +202,7 @@ Decision Guard::decide_change(const Question& question) {
 // Nobody will see its reply.
 Decision Guard::change_unseen(const redis::StateChange& change, const Question& question) {
   if (change.for_all_clients) {
-    question.client.may_change_all();
+    may_change_all(question);
     parts_.facts.doubt();
   }
   stop_reading_replies(question.client, question.redis, question.now);

@@ -154,6 +154,7 @@ class Guard {
   void relayed(const Client& client) {
     if (client.may_have_changed_all_unseen()) {
       parts_.facts.may_be_withdrawn();
+      parts_.facts.may_have_changed_all(client.yes_may_pass_until());
     }
   }
 
@@ -223,6 +224,7 @@ class Guard {
   bool is_for_this_node(const Question& question);
   bool has_room_for(std::size_t bytes, std::size_t room);
   bool may_do_anything(const Question& question);
+  void may_change_all(const Question& question);
   KeyVerdict judge(std::string_view key, const Read& read);
   void miss_proof(const KeyVerdict& judged, const Question& question);
   void note_hold(const KeyVerdict& judged, const Question& question);

@@ -187,6 +187,9 @@ bool ReplyOrder::begin_reply(char first) {
   if (first == '-' || may_be_frame_ || (first == '*' && ends_multi(ended_ + 1))) {
     ends_ = std::make_unique<ReplyEnds>();
   }
+  if (first == '*' && ends_multi(ended_ + 1)) {
+    state_->exec_replies();
+  }
   const bool is_unasked = leading_replies_ == 0 && is_drained();
   const bool is_subscribed = state_->subscriptions().any() || is_awaiting_confirmations();
   is_dropped_ = first == '>' && unasked_ != Unasked::all && !is_subscribed;

@@ -55,6 +55,12 @@ void ClientState::replied_for_all(const StateChange& change, char reply_type) {
   }
 }
 
+void ClientState::exec_replies() {
+  if (queued_for_all_) {
+    facts_->withdraw_users();
+  }
+}
+
 void ClientState::accepted(const StateChange& change) {
   switch (change.kind) {
     case ChangeKind::select:
@@ -159,6 +165,19 @@ const UserAccess* ClientState::access(const Snapshot& snapshot, Facts& facts) {
       break;
   }
   return access_;
+}
+
+bool ClientState::may_be_unrestricted(const Snapshot& snapshot) const {
+  const Users& users = snapshot.withdrawn ? *snapshot.withdrawn : *snapshot.users;
+  switch (standing_) {
+    case Standing::initial:
+      return users.default_needs_no_password && users.unrestricted.contains("default");
+    case Standing::authenticated:
+      return !users.restricted.contains(user_);
+    case Standing::unknown:
+      break;
+  }
+  return false;
 }
 
 ClientState::Login ClientState::login(const Snapshot& snapshot) const {

@@ -44,6 +44,9 @@ class ClientState {
   // the same order.
   void replied(const StateChange& change, char reply_type);
 
+  // EXEC's reply has begun, and its first elements may leave before its end: all of it is done.
+  void exec_replies();
+
   // For the rest of the connection, which is of one of these kinds from then on:
   //   scanned only   replies cannot be placed any more: they are relayed unread, and nothing is
   //                  answered here. Commands are still looked at: what they write is learned, what
@@ -156,6 +159,13 @@ class ClientState {
   // It has sent what may change what holds for all clients; and what Redis has said to that may be
   // in what is not read.
   void may_change_all() { may_change_all_ = true; }
+  bool has_sent_change_for_all() const { return may_change_all_; }
+  // Facts::yes_may_pass_until(), of one that may be unrestricted; 0: of nobody else.
+  void yes_may_pass_until(std::uint32_t epoch) { yes_until_ = epoch; }
+  std::uint32_t yes_may_pass_until() const { return yes_until_; }
+  // Redis has let it in, and it is not known to be restricted: neither now nor, if that was
+  // withdrawn, before.
+  bool may_be_unrestricted(const Snapshot& snapshot) const;
   bool may_have_changed_all_unseen() const { return may_change_all_ && has_unread_replies(); }
 
   // Before sent(), for changes for all clients: who hears of them. Outlives this, or ended().
@@ -217,18 +227,19 @@ class ClientState {
   std::uint32_t for_all_in_flight_ = 0;
   std::uint32_t beginnings_ = 0;
   std::uint32_t user_changes_ = 0;
+  std::uint32_t yes_until_ = 0;
   int db_ = 0;
   resp::Version version_ = resp::Version::resp2;
   Standing standing_ = Standing::initial;
   std::uint8_t unsettled_ = 0;
   Silence silence_ = Silence::none;
   Scanned scanned_ = Scanned::all;
-  bool has_upstream_ = false;
-  bool queued_for_all_ = false;  // inside MULTI: EXEC is such a change, too
-  bool remembers_ = false;
-  bool is_streamed_unseen_ = false;
-  bool may_be_another_ = false;
-  bool was_let_in_ = false;
+  bool has_upstream_ : 1 = false;
+  bool queued_for_all_ : 1 = false;  // inside MULTI: EXEC is such a change, too
+  bool remembers_ : 1 = false;
+  bool is_streamed_unseen_ : 1 = false;
+  bool may_be_another_ : 1 = false;
+  bool was_let_in_ : 1 = false;
   bool may_change_all_ : 1 = false;
   bool reads_replica_ : 1 = false;
   bool is_redirected_ : 1 = false;

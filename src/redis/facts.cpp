@@ -87,10 +87,28 @@ void Facts::withdraw_users() {
     valid_from_ = epoch_ + 1;
     withdrawals_.fetch_add(1, std::memory_order_release);
     Snapshot next = *snapshot_;
+    if (!next.withdrawn) {
+      next.withdrawn = next.users;
+    }
     next.users = std::make_shared<Users>();
     replace(std::move(next));
   }
   doubt(Urgency::at_once);
+}
+
+std::uint32_t Facts::yes_may_pass_until() const {
+  const std::scoped_lock lock(mutex_);
+  return std::max(static_cast<std::uint32_t>(epoch_ + kUnseenAskings), 1U);
+}
+
+void Facts::may_have_changed_all(std::uint32_t until) {
+  std::unique_lock lock(mutex_);
+  const auto left = static_cast<std::int32_t>(until - static_cast<std::uint32_t>(epoch_));
+  const bool may_be = until != 0 && left > 0;
+  lock.unlock();
+  if (may_be) {
+    withdraw_users();
+  }
 }
 
 // Nobody changes a Redis that is down, and what it comes back as is asked before it is answered

@@ -20,15 +20,19 @@
 // Redis does not answer the control connection either, so that everything passes, and guarding is
 // resumed when Redis itself resumes.
 //
+// Where Redis's OK may be in what is relayed unread (ClientState::has_unread_replies), all that
+// passes to a client that has sent such a command counts as its OK (may_have_changed_all), during
+// kUnseenAskings askings: of a client that is not known to be restricted.
+//
 // Must: what a client does that Redis refuses changes nothing that others are answered by. An error
 // in place of OK (CONFIG SET of several settings may be half done), a reply that never comes or
 // that nobody can see, a user of whom nothing is known, an error that says that Redis does not
 // serve (a script may say so): each leads to an asking, all together to no more than
 // upstream::Control has them lead to, and what is known stands meanwhile.
 //   Not covered until that asking, or the next periodic one: a change by another way than through
-//   this guard, and one whose reply was not seen. After kKnownFor without an asking that has been
-//   replied to nothing is answered, so that it is no longer than that; unless Redis is known to be
-//   down.
+//   this guard, and one whose reply was not seen, of a client that is restricted, or after which
+//   nothing is relayed to it. After kKnownFor without an asking that has been replied to nothing is
+//   answered, so that it is no longer than that; unless Redis is known to be down.
 //
 // Threads: any; version() is one load, all else takes a lock for no longer than a few pointers are
 // copied. `on_doubt` is called without the lock, on the thread that doubts.
@@ -59,6 +63,7 @@ struct Snapshot {
   TimePoint good_until = TimePoint::max();   // who may do what may have changed since
   std::shared_ptr<const Commands> commands;  // never null
   std::shared_ptr<const Users> users;        // never null
+  std::shared_ptr<const Users> withdrawn{};  // null, or what `users` was until it was withdrawn
   Availability availability = Availability::available;
   std::optional<bool> is_master{};                // nullopt: it is not known
   std::shared_ptr<const cluster::Slots> slots{};  // as in Reading
@@ -88,6 +93,7 @@ class Facts {
   static constexpr std::uint64_t kIdleAskings =
       250;  // more than a minute, if nobody makes the guard ask more often
   static constexpr std::chrono::seconds kKnownFor{1};
+  static constexpr std::uint64_t kUnseenAskings = 32;  // what one unseen change costs at most
 
   enum class Urgency : std::uint8_t { none, soon, at_once };
 
@@ -121,6 +127,11 @@ class Facts {
   std::uint64_t withdrawals() const noexcept {
     return withdrawals_.load(std::memory_order_acquire);
   }
+  // A client that may be unrestricted has sent such a change. Until this epoch what is relayed to
+  // it unread may be Redis's yes. The epoch's last 32 bits, and never 0: that is nobody's.
+  std::uint32_t yes_may_pass_until() const;
+  // It is relayed: as withdraw_users(), unless `until` is over.
+  void may_have_changed_all(std::uint32_t until);
   // What passes now, unread, may be Redis's yes to such a change: what rests on withdrawals() alone
   // is asked for anew. Nobody is answered otherwise for that: it may as well be a refusal.
   void may_be_withdrawn() noexcept { withdrawals_.fetch_add(1, std::memory_order_release); }

@@ -205,6 +205,39 @@ TEST_F(GuardFacts, a_change_that_is_refused_in_multi_or_discarded_is_none) {
   EXPECT_TRUE(answers());
 }
 
+TEST_F(GuardFacts, a_change_whose_yes_may_be_in_what_passes_unread_counts_from_then_on) {
+  const auto is_withdrawn = [this] { return facts().snapshot()->users->unrestricted.empty(); };
+  const auto change_unread = [this] {
+    shop_.client = Client();
+    shop_.client.stop_reading_replies();
+    shop_.decide({"ACL", "SETUSER", "x"});
+  };
+  change_unread();
+  EXPECT_FALSE(is_withdrawn()) << "nobody has heard that it is in force";
+  shop_.guard->relayed(shop_.client);
+  EXPECT_TRUE(is_withdrawn());
+  change_unread();  // nobody is known just now
+  publish({});
+  shop_.guard->relayed(shop_.client);
+  EXPECT_TRUE(is_withdrawn()) << "it was known before";
+  for (std::uint64_t i = 0; i < redis::Facts::kUnseenAskings; ++i) {
+    publish({});
+  }
+  shop_.guard->relayed(shop_.client);
+  EXPECT_FALSE(is_withdrawn()) << "it has long been said";
+}
+
+TEST_F(GuardFacts, what_passes_unread_to_who_may_not_do_everything_is_no_yes) {
+  facts().publish_users(facts().epoch(),
+                        {.unrestricted = {"admin"},
+                         .restricted = {{"default", {}}},
+                         .default_needs_no_password = true});
+  shop_.client.stop_reading_replies();
+  shop_.decide({"ACL", "SETUSER", "x"});
+  shop_.guard->relayed(shop_.client);
+  EXPECT_FALSE(facts().snapshot()->users->unrestricted.empty());
+}
+
 TEST_F(GuardFacts, a_change_whose_reply_is_never_seen_is_asked_about_and_holds_nobody_back) {
   shop_.send({"ACL", "SETUSER", "x"});
   publish({});

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "redis/facts.h"
 #include "reply_chain.h"
 
 namespace cuckooguard::proxy {
@@ -194,6 +195,24 @@ TEST(ReplyOrder,
     EXPECT_TRUE(chain.order.relay(error));
     EXPECT_EQ(chain.state.is_settled(), is_settled) << error;
   }
+}
+
+TEST(ReplyOrder, an_exec_whose_reply_has_begun_has_changed_what_holds_for_all) {
+  redis::Facts facts;
+  facts.publish_users(facts.epoch(), {.unrestricted = {"default"}});
+  Chain chain;
+  chain.state.tell(facts);
+  for (const redis::StateChange& change :
+       {redis::StateChange{.kind = redis::ChangeKind::multi},
+        redis::StateChange{.kind = redis::ChangeKind::server, .for_all_clients = true},
+        redis::StateChange{.kind = redis::ChangeKind::end_multi}}) {
+    chain.state.sent(change);
+    chain.order.expect_observed_reply(change);
+  }
+  EXPECT_TRUE(chain.order.relay("+OK\r\n+QUEUED\r\n"));
+  EXPECT_FALSE(facts.snapshot()->users->unrestricted.empty());
+  EXPECT_TRUE(chain.order.relay("*2\r\n+OK\r\n$5\r\nhe"));
+  EXPECT_TRUE(facts.snapshot()->users->unrestricted.empty()) << "its OK has left";
 }
 
 TEST(ReplyOrder, a_push_is_not_the_reply_that_is_observed) {
