@@ -198,9 +198,10 @@ class AclChanges : public testing::TestWithParam<std::string> {
     }
   }
 
-  // Rules that change nothing stand between, so that it comes in pieces.
+  // Rules that change nothing stand between, so that it comes in pieces. Of the default user, who
+  // has all channels, Redis refuses them.
   Words large(Words change) {
-    if (change[1] == "SETUSER") {
+    if (change[1] == "SETUSER" && change[2] == "bob") {
       if (pick(2) == 0) {
         change.push_back("&" + std::string(kLargeBytes, 'x'));
       } else {
@@ -283,7 +284,9 @@ class AclChanges : public testing::TestWithParam<std::string> {
 
   // Returns when Redis's OK to the last command has come. False: the connection is of no more use.
   bool carry_out(Administrator& by, const Change& change) {
-    const std::size_t way = pick(15);
+    // Of who has been in MONITOR Redis refuses a GET.
+    const std::size_t any_way = pick(15);
+    const std::size_t way = any_way == 13 && !by.states.empty() ? 14 : any_way;
     by.states += " way " + std::to_string(way);
     std::string all;
     std::string oks;

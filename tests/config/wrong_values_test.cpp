@@ -123,6 +123,7 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"namespaces.*.source", "table", "\"\"", "is empty"},
     {"namespaces.*.source", "columns", "{ idd: id }", "did you mean \"id\"?"},
     {"namespaces.*.source", "where", "\"age > 7\"", "needs IS, IN, = or <>"},
+    {"namespaces.*.source", "uuids", "swaped", "did you mean \"swapped\"?"},
     {"namespaces.*.filter", "false_positive_rate", "11%", "must be from 0.0001% to 10%"},
     {"namespaces.*.filter", "capacity", "0", "must be auto, or from 1 to 100G rows"},
     {"namespaces.*.filter", "deletes", "exat", "did you mean \"exact\"?"},
