@@ -207,7 +207,8 @@ std::string what_to_do(const Evidence& seen) {
   if (counts.of(Cause::hidden_value) > 0 && seen.has_hardly_found()) {
     return "; hardly a look-up has found a row: keys and columns may have the same values in "
            "another form each, such as a UUID in 16 bytes and its text; compare a key with its "
-           "row before anything else: `cuckooguard explain KEY`";
+           "row before anything else: `cuckooguard explain KEY`" +
+           own_placeholders(seen);
   }
   if (counts.of(Cause::hidden_value) > 0) {
     return "; only Redis has those values: the keys are wider than the table, or a cache is stale" +

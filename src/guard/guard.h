@@ -146,14 +146,12 @@ class Guard {
 
   // Of one with `read_at`, to which Redis has said nil: it is absent, and proven to be.
   bool may_replace(const AbsentKeyReply& reply, TimePoint now);
-  // What Redis has said of a Decision's absent key; a contradiction goes to
-  // Process::contradictions.
+  // What Redis has said of a Decision's absent key, for Process::contradictions.
   void compare(const AbsentKeyReply& reply);
 
   // Before bytes of Redis's leave for the client.
   void relayed(const Client& client) {
     if (client.may_have_changed_all_unseen()) {
-      parts_.facts.may_be_withdrawn();
       parts_.facts.may_have_changed_all(client.yes_may_pass_until());
     }
   }

@@ -173,7 +173,7 @@ bool ClientState::may_be_unrestricted(const Snapshot& snapshot) const {
     case Standing::initial:
       return users.default_needs_no_password && users.unrestricted.contains("default");
     case Standing::authenticated:
-      return !users.restricted.contains(user_);
+      return users.unrestricted.contains(user_);
     case Standing::unknown:
       break;
   }

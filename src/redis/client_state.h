@@ -163,8 +163,7 @@ class ClientState {
   // Facts::yes_may_pass_until(), of one that may be unrestricted; 0: of nobody else.
   void yes_may_pass_until(std::uint32_t epoch) { yes_until_ = epoch; }
   std::uint32_t yes_may_pass_until() const { return yes_until_; }
-  // Redis has let it in, and it is not known to be restricted: neither now nor, if that was
-  // withdrawn, before.
+  // Redis has let it in, and it is known to be unrestricted: now or, if that was withdrawn, before.
   bool may_be_unrestricted(const Snapshot& snapshot) const;
   bool may_have_changed_all_unseen() const { return may_change_all_ && has_unread_replies(); }
 

@@ -22,7 +22,7 @@
 //
 // Where Redis's OK may be in what is relayed unread (ClientState::has_unread_replies), all that
 // passes to a client that has sent such a command counts as its OK (may_have_changed_all), during
-// kUnseenAskings askings: of a client that is not known to be restricted.
+// kUnseenAskings askings: of a client that is known to be unrestricted.
 //
 // Must: what a client does that Redis refuses changes nothing that others are answered by. An error
 // in place of OK (CONFIG SET of several settings may be half done), a reply that never comes or
@@ -30,9 +30,9 @@
 // serve (a script may say so): each leads to an asking, all together to no more than
 // upstream::Control has them lead to, and what is known stands meanwhile.
 //   Not covered until that asking, or the next periodic one: a change by another way than through
-//   this guard, and one whose reply was not seen, of a client that is restricted, or after which
-//   nothing is relayed to it. After kKnownFor without an asking that has been replied to nothing is
-//   answered, so that it is no longer than that; unless Redis is known to be down.
+//   this guard, and one whose reply was not seen, of a client that is restricted or not known, or
+//   after which nothing is relayed to it. After kKnownFor without an asking that has been replied
+//   to nothing is answered, so that it is no longer than that; unless Redis is known to be down.
 //
 // Threads: any; version() is one load, all else takes a lock for no longer than a few pointers are
 // copied. `on_doubt` is called without the lock, on the thread that doubts.
@@ -130,11 +130,10 @@ class Facts {
   // A client that may be unrestricted has sent such a change. Until this epoch what is relayed to
   // it unread may be Redis's yes. The epoch's last 32 bits, and never 0: that is nobody's.
   std::uint32_t yes_may_pass_until() const;
-  // It is relayed: as withdraw_users(), unless `until` is over.
+  // Such a yes may pass now, unread. What rests on withdrawals() alone is asked for anew: that
+  // changes nobody's answers. All others lose what is known as by withdraw_users(), unless `until`
+  // is over, or nobody's: it may as well be a refusal.
   void may_have_changed_all(std::uint32_t until);
-  // What passes now, unread, may be Redis's yes to such a change: what rests on withdrawals() alone
-  // is asked for anew. Nobody is answered otherwise for that: it may as well be a refusal.
-  void may_be_withdrawn() noexcept { withdrawals_.fetch_add(1, std::memory_order_release); }
   // Something may have changed: Redis is asked anew, soon. The epoch from which on it is settled.
   std::uint64_t doubt() { return doubt(Urgency::soon); }
   // A client that has authenticated as this user asks for something; of whom nothing is known,
