@@ -282,6 +282,8 @@ class AclChanges : public testing::TestWithParam<std::string> {
     }
   }
 
+  // A way per case.
+  // NOLINTBEGIN(readability-function-size,readability-function-cognitive-complexity)
   // Returns when Redis's OK to the last command has come. False: the connection is of no more use.
   bool carry_out(Administrator& by, const Change& change) {
     // Of who has been in MONITOR Redis refuses a GET.
@@ -359,6 +361,8 @@ class AclChanges : public testing::TestWithParam<std::string> {
         return true;
     }
   }
+
+  // NOLINTEND(readability-function-size,readability-function-cognitive-complexity)
 
   void probe(Reader& reader, const std::string& what) {
     std::string request;

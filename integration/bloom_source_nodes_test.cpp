@@ -42,7 +42,12 @@ void add(const RedisServer& redis, int from, int to) {
 class BloomBehindSentinels : public GuardedSentinels {
  protected:
   BloomBehindSentinels() {
-    add(sentinels_.node(*sentinels_.master()), 0, 100);
+    const RedisServer& master = sentinels_.node(*sentinels_.master());
+    add(master, 0, 100);
+    // Else who is master next may lack them, and the guard is right to say so.
+    RawClient client = master.client();
+    client.call({"SET", "last", "1"});
+    EXPECT_TRUE(eventually([&] { return client.call({"WAIT", "2", "100"}) == ":2\r\n"; }));
     guard_.emplace(GuardProcess::on_sentinel_ports(
         Configuration{.upstream = "{ sentinels: " + sentinels_.sentinel_addresses() +
                                   ", master: " + RedisSentinels::kMaster + " }",
@@ -66,7 +71,7 @@ TEST_F(BloomBehindSentinels, the_filter_of_the_new_master_counts) {
   ASSERT_TRUE(eventually([&] {
     return is_absent(kAbsent) && !is_absent("199") && is_absent(kAbsent);
   })) << guard_->log();
-  EXPECT_FALSE(is_absent("99"));
+  EXPECT_FALSE(is_absent("99")) << guard_->log();
 }
 
 const std::filesystem::path& certificates() {

@@ -145,15 +145,19 @@ class Statements {
   std::mt19937 random_;
 };
 
+struct How {
+  const source::StorageDirectory* storage;
+  source::OpenPostgresView open_view;
+  std::chrono::milliseconds max_lag;
+};
+
 std::unique_ptr<source::PostgresFollower> make_follower(const PostgresServer& server,
                                                         GuardedFilters& guarded,
-                                                        const source::StorageDirectory* storage,
                                                         source::Observer& observer,
-                                                        source::OpenPostgresView open_view,
-                                                        std::chrono::milliseconds max_lag) {
+                                                        const How& how) {
   const source::Clock clock = [] { return std::chrono::steady_clock::now(); };
   const std::vector<source::Target> targets = guarded.targets();
-  source::Feeds feeds(targets, observer, clock, max_lag);
+  source::Feeds feeds(targets, observer, clock, how.max_lag);
   return std::make_unique<source::PostgresFollower>(
       source::PostgresFollowerSettings{
           .name = "shop",
@@ -162,10 +166,10 @@ std::unique_ptr<source::PostgresFollower> make_follower(const PostgresServer& se
                     .password = "word",
                     .database = PostgresServer::kDatabase},
           .place = {.schema = "shop", .publication = "cuckooguard"},
-          .slot = storage == nullptr ? "" : source::slot_name("shop", storage->secret()),
-          .max_lag = max_lag,
-          .open_view = open_view,
-          .storage = {.directory = storage, .checkpoint_every = std::chrono::milliseconds(300)},
+          .slot = how.storage == nullptr ? "" : source::slot_name("shop", how.storage->secret()),
+          .max_lag = how.max_lag,
+          .open_view = how.open_view,
+          .storage = {.directory = how.storage, .checkpoint_every = std::chrono::milliseconds(300)},
           .observer = &observer},
       std::move(feeds),
       clock);
@@ -338,7 +342,7 @@ PostgresShopFollower::PostgresShopFollower(const PostgresServer& server,
                                            const source::StorageDirectory* storage,
                                            source::OpenPostgresView open_view,
                                            std::chrono::milliseconds max_lag)
-    : thread_(make_follower(server, guarded, storage, reports_, open_view, max_lag), nullptr) {
+    : thread_(make_follower(server, guarded, reports_, {storage, open_view, max_lag}), nullptr) {
   thread_.start();
 }
 

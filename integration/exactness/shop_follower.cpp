@@ -35,20 +35,24 @@ void count(const View& view, MysqlConnection& connection) {
   }
 }
 
+struct How {
+  const source::StorageDirectory* storage;
+  source::OpenView open_view;
+  std::chrono::milliseconds max_lag;
+};
+
 std::unique_ptr<source::LogFollower> make_follower(const SqlServer& server,
                                                    GuardedFilters& guarded,
                                                    source::Observer& observer,
-                                                   source::OpenView open_view,
-                                                   const source::StorageDirectory* storage,
-                                                   std::chrono::milliseconds max_lag) {
+                                                   const How& how) {
   const source::Clock clock = [] { return std::chrono::steady_clock::now(); };
   const std::vector<source::Target> targets = guarded.targets();
-  source::Feeds feeds(targets, observer, clock, max_lag);
+  source::Feeds feeds(targets, observer, clock, how.max_lag);
   source::LogFollowerSettings settings{
       .name = "shop",
-      .max_lag = max_lag,
-      .open_view = open_view,
-      .storage = {.directory = storage, .checkpoint_every = std::chrono::milliseconds(300)},
+      .max_lag = how.max_lag,
+      .open_view = how.open_view,
+      .storage = {.directory = how.storage, .checkpoint_every = std::chrono::milliseconds(300)},
       .observer = &observer};
   settings.logins.push_back({.unix_path = server.unix_path(),
                              .user = "guard",
@@ -139,7 +143,7 @@ ShopFollower::ShopFollower(const SqlServer& server,
                            const source::StorageDirectory* storage,
                            std::chrono::milliseconds max_lag)
     : guarded_(guarded),
-      thread_(make_follower(server, guarded, reports_, open_view, storage, max_lag), nullptr) {
+      thread_(make_follower(server, guarded, reports_, {storage, open_view, max_lag}), nullptr) {
   thread_.start();
 }
 

@@ -48,7 +48,7 @@ GuardProcess GuardProcess::on_any_port(const std::string& yaml) && {
     if (start(yaml)) {
       return std::move(*this);
     }
-    if (!log().contains("in use")) {
+    if (!log().contains("in use") && !log().contains("is also the upstream")) {
       throw std::runtime_error("the guard does not start: " + log());
     }
   }

@@ -49,7 +49,7 @@ void check_types(const Source& source,
                          std::holds_alternative<MysqlSource>(source.kind);
   const bool is_sqlite = std::holds_alternative<SqliteSource>(source.kind);
   const auto is_refused = [is_sqlite](keyspace::ValueType type) {
-    return keyspace::is_of_own_type(type) && !(is_sqlite && type == keyspace::ValueType::uuid);
+    return keyspace::is_of_own_type(type) && (!is_sqlite || type != keyspace::ValueType::uuid);
   };
   for (std::size_t i = 0; !has_types && i < space.keys.size(); ++i) {
     const auto placeholders = space.keys[i].placeholders();

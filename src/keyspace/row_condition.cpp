@@ -37,9 +37,9 @@ bool is_word(std::string_view text, std::string_view word) {
 std::optional<std::uint64_t> number_of_bits(std::string_view digits) {
   constexpr int kBinary = 2;
   std::uint64_t number = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto read = std::from_chars(digits.data(), end, number, kBinary);
-  return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number, kBinary);
+  const bool is_whole = read.ptr == digits.data() + digits.size();
+  return read.ec == std::errc() && is_whole ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace

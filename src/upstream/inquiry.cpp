@@ -347,6 +347,13 @@ std::optional<bool> Inquiry::ask_what_it_may(const std::string& name,
     access.reads_no_key.push_back(!may_read_some_key(acl, prefixes));
   }
   access.knows_commands = true;
+  return ask_commands(name, acl, access);
+}
+
+std::optional<bool> Inquiry::ask_commands(const std::string& name,
+                                          const AclUser& acl,
+                                          redis::UserAccess& access) {
+  const bool every_command = may_run_every_command(acl);
   for (const redis::KeyAccess keys : {redis::KeyAccess::read, redis::KeyAccess::read_write}) {
     const bool may_write_keys = keys == redis::KeyAccess::read_write;
     redis::CommandSet& may = may_write_keys ? access.on_writable : access.on_readable;

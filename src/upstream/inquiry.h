@@ -79,6 +79,9 @@ class Inquiry {
   std::optional<bool> ask_what_it_may(const std::string& name,
                                       const AclUser& acl,
                                       redis::UserAccess& access);
+  std::optional<bool> ask_commands(const std::string& name,
+                                   const AclUser& acl,
+                                   redis::UserAccess& access);  // likewise
   // On keys that begin with `prefix`; nullopt: the connection failed.
   std::optional<Tried> try_commands(const std::string& user,
                                     const AclUser& acl,

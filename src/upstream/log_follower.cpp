@@ -233,7 +233,7 @@ bool LogFollower::await(const Reply& reply, milliseconds wait) {
     until = quiet;
   }
   const auto redis = find_redis_(keys_.meta);
-  if (!redis || !redis->is_at(*place_)) {
+  if (place_ && (!redis || !redis->is_at(*place_))) {
     following_->give_up("the filters' log is in another Redis now than the one in " +
                         place_->settings.address.text());
     return false;

@@ -80,8 +80,8 @@ bool SqliteRow::read_value(const SqliteStatement& statement, std::size_t column)
     default:
       values_[column] = statement.bytes(index);
       if (plan_.columns[column].is_key_text && type == SQLITE_BLOB &&
-          values_[column]->size() == kUuidBytes &&
-          !keyspace::is_printable_ascii(*values_[column])) {
+          statement.bytes(index).size() == kUuidBytes &&
+          !keyspace::is_printable_ascii(statement.bytes(index))) {
         return refuse(
             "16 bytes, as UUIDs are kept, where keys have text; declare the column BLOB "
             "and write {…:uuid}, or {…:rest} if keys have these bytes themselves",
