@@ -7,14 +7,11 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "exactness/rounds.h"
@@ -187,38 +184,23 @@ class PostgresPair final : public ServerPair {
   std::array<std::unique_ptr<PostgresServer>, 2> servers_;
 };
 
-void change(ServerPair& servers, const std::string& name, std::uint32_t seed, unsigned rounds) {
+void change(ServerPair& servers, const char* name, std::uint32_t seed) {
   TopologyChanges changes(servers, seed);
-  unsigned round = 0;
-  std::vector<std::string> wrong;
-  for (; round < rounds && wrong.empty(); ++round) {
-    wrong = changes.round();
-    std::string text;
-    for (const std::string& each : wrong) {
-      text += each + "\n";
-    }
-    EXPECT_TRUE(wrong.empty()) << "round " << round << "\n" << text;
-  }
-  std::printf("topology: server=%s seed=%u rounds=%u wrong=%zu%s\n",
-              name.c_str(),
-              seed,
-              round,
-              wrong.size(),
-              changes.counts().c_str());
+  run_rounds(changes, "topology", name, seed, rounds_of_this_run(3));
 }
 
 TEST(MariaDbTopology, that_changes_hides_no_row) {
   SKIP_IF_MISSING(MariaDbServer::missing());
   const std::uint32_t seed = seed_of_this_run();
   MariaDbPair servers(seed % 2 == 0);
-  change(servers, "mariadb", seed, rounds_of_this_run(3));
+  change(servers, "mariadb", seed);
 }
 
 TEST(PostgresTopology, that_changes_hides_no_row) {
   SKIP_IF_MISSING(PostgresServer::missing());
   const std::uint32_t seed = seed_of_this_run();
   PostgresPair servers;
-  change(servers, "postgres", seed, rounds_of_this_run(3));
+  change(servers, "postgres", seed);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <ranges>
 #include <utility>
 
+#include "harness/configuration.h"
+
 namespace cuckooguard::harness {
 namespace {
 
@@ -238,6 +240,51 @@ std::string CatalogueChanges::counts() const {
     text += " " + name + "=" + std::to_string(count);
   }
   return text;
+}
+
+std::vector<GuardedTable> catalogue_tables(bool has_parts_of_life) {
+  return {
+      {.ns = "users",
+       .prefix = "user",
+       .table = "shop.account",
+       .columns = "id",
+       .is_unique = true},
+      {.ns = "numbers",
+       .prefix = "number",
+       .table = "shop.account",
+       .columns = "number",
+       .is_unique = true},
+      {.ns = "moods", .prefix = "mood", .table = "shop.mood", .columns = "name", .is_unique = true},
+      {.ns = "orders",
+       .prefix = "orders",
+       .table = "shop.orders",
+       .columns = "number",
+       .is_unique = false},
+      {.ns = "visits",
+       .prefix = "visit",
+       .table = "shop.visit",
+       .columns = "id",
+       .is_unique = false},
+      {.ns = "living",
+       .prefix = "life",
+       .table = "shop.life WHERE gone IS NULL",
+       .columns = "id",
+       .is_unique = !has_parts_of_life}};
+}
+
+std::string catalogue_yaml() {
+  const auto line = [](const std::string& name, const std::string& key, const std::string& table) {
+    return Guarded{.name = name,
+                   .keys = key,
+                   .table = table,
+                   .filter = "{ false_positive_rate: 0.0001%, deletes: exact }"}
+        .yaml();
+  };
+  return line("users", "user:{id:int64}", "account") +
+         line("numbers", "number:{number:int64}", "account") +
+         line("moods", "mood:{name}", "mood") + line("orders", "orders:{number:int64}", "orders") +
+         line("visits", "visit:{id:int64}", "visit") +
+         line("living", "life:{id:int64}", "life, where: \"gone IS NULL\"");
 }
 
 }  // namespace cuckooguard::harness

@@ -112,11 +112,11 @@ class CatalogueChanges {
 
 // `by_schema`: what is in a schema is published, without a word when it goes and comes.
 Catalogue postgres_catalogue(bool by_schema);
-std::vector<GuardedTable> postgres_catalogue_tables();
-std::string postgres_catalogue_yaml();  // namespaces
 
 Catalogue sql_catalogue(bool is_mariadb);
-std::vector<GuardedTable> sql_catalogue_tables();
-std::string sql_catalogue_yaml();
+
+// What is guarded of either. `has_parts_of_life`: several rows of `life` may have one id.
+std::vector<GuardedTable> catalogue_tables(bool has_parts_of_life);
+std::string catalogue_yaml();  // namespaces
 
 }  // namespace cuckooguard::harness

@@ -6,7 +6,6 @@
 //   visits           partitioned; rows are named by the key of each partition; deletes are exact
 //   living           partitioned, with a condition: REPLICA IDENTITY FULL
 #include "exactness/catalogue_changes.h"
-#include "harness/configuration.h"
 
 namespace cuckooguard::harness {
 // Tables of cases, as long as there are cases.
@@ -235,51 +234,6 @@ Catalogue postgres_catalogue(bool by_schema) {
           .mend = {"GRANT SELECT ON ALL TABLES IN SCHEMA shop TO guard"},
           .changes = changes(),
           .rows = rows()};
-}
-
-std::vector<GuardedTable> postgres_catalogue_tables() {
-  return {
-      {.ns = "users",
-       .prefix = "user",
-       .table = "shop.account",
-       .columns = "id",
-       .is_unique = true},
-      {.ns = "numbers",
-       .prefix = "number",
-       .table = "shop.account",
-       .columns = "number",
-       .is_unique = true},
-      {.ns = "moods", .prefix = "mood", .table = "shop.mood", .columns = "name", .is_unique = true},
-      {.ns = "orders",
-       .prefix = "orders",
-       .table = "shop.orders",
-       .columns = "number",
-       .is_unique = false},
-      {.ns = "visits",
-       .prefix = "visit",
-       .table = "shop.visit",
-       .columns = "id",
-       .is_unique = false},
-      {.ns = "living",
-       .prefix = "life",
-       .table = "shop.life WHERE gone IS NULL",
-       .columns = "id",
-       .is_unique = false}};
-}
-
-std::string postgres_catalogue_yaml() {
-  const auto line = [](const std::string& name, const std::string& key, const std::string& table) {
-    return Guarded{.name = name,
-                   .keys = key,
-                   .table = table,
-                   .filter = "{ false_positive_rate: 0.0001%, deletes: exact }"}
-        .yaml();
-  };
-  return line("users", "user:{id:int64}", "account") +
-         line("numbers", "number:{number:int64}", "account") +
-         line("moods", "mood:{name}", "mood") + line("orders", "orders:{number:int64}", "orders") +
-         line("visits", "visit:{id:int64}", "visit") +
-         line("living", "life:{id:int64}", "life, where: \"gone IS NULL\"");
 }
 
 // NOLINTEND(readability-function-size)

@@ -6,7 +6,6 @@
 //   visits           partitioned; partitions can be exchanged with a table
 //   living           a condition
 #include "exactness/catalogue_changes.h"
-#include "harness/configuration.h"
 
 namespace cuckooguard::harness {
 // Tables of cases, as long as there are cases.
@@ -220,51 +219,6 @@ std::vector<std::string> rows() {
 
 Catalogue sql_catalogue(bool is_mariadb) {
   return {.create = create(is_mariadb), .mend = {}, .changes = changes(is_mariadb), .rows = rows()};
-}
-
-std::vector<GuardedTable> sql_catalogue_tables() {
-  return {
-      {.ns = "users",
-       .prefix = "user",
-       .table = "shop.account",
-       .columns = "id",
-       .is_unique = true},
-      {.ns = "numbers",
-       .prefix = "number",
-       .table = "shop.account",
-       .columns = "number",
-       .is_unique = true},
-      {.ns = "moods", .prefix = "mood", .table = "shop.mood", .columns = "name", .is_unique = true},
-      {.ns = "orders",
-       .prefix = "orders",
-       .table = "shop.orders",
-       .columns = "number",
-       .is_unique = false},
-      {.ns = "visits",
-       .prefix = "visit",
-       .table = "shop.visit",
-       .columns = "id",
-       .is_unique = false},
-      {.ns = "living",
-       .prefix = "life",
-       .table = "shop.life WHERE gone IS NULL",
-       .columns = "id",
-       .is_unique = true}};
-}
-
-std::string sql_catalogue_yaml() {
-  const auto line = [](const std::string& name, const std::string& key, const std::string& table) {
-    return Guarded{.name = name,
-                   .keys = key,
-                   .table = table,
-                   .filter = "{ false_positive_rate: 0.0001%, deletes: exact }"}
-        .yaml();
-  };
-  return line("users", "user:{id:int64}", "account") +
-         line("numbers", "number:{number:int64}", "account") +
-         line("moods", "mood:{name}", "mood") + line("orders", "orders:{number:int64}", "orders") +
-         line("visits", "visit:{id:int64}", "visit") +
-         line("living", "life:{id:int64}", "life, where: \"gone IS NULL\"");
 }
 
 // NOLINTEND(readability-function-size)

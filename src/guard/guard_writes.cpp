@@ -17,8 +17,7 @@ bool runs_script(const redis::Command& command) {
 bool may_be_half_done(const redis::Command& command, const redis::Snapshot& redis) {
   const bool may_be_split = redis.is_whole_cluster || redis.epoch == 0;
   return command.role == redis::Role::unknown || runs_script(command) ||
-         (may_be_split &&
-          (command.name == "mset" || command.name == "del" || command.name == "unlink"));
+         (may_be_split && redis::is_split_write(command));
 }
 
 }  // namespace

@@ -81,6 +81,12 @@ struct Command {
   std::uint8_t value_offset = 0;
 };
 
+// A write that may be run in parts, one for each slot of its keys (routing/split_command.h), of
+// which one may fail and the others stay.
+constexpr bool is_split_write(const Command& command) {
+  return command.name == "mset" || command.name == "del" || command.name == "unlink";
+}
+
 // Any case. Never null: what is not in the table is one `unknown` command whose keys may be
 // anywhere.
 const Command& find_command(std::string_view name) noexcept;

@@ -102,13 +102,14 @@ std::uint32_t Facts::yes_may_pass_until() const {
 }
 
 void Facts::may_have_changed_all(std::uint32_t until) {
-  withdrawals_.fetch_add(1, std::memory_order_release);
-  std::unique_lock lock(mutex_);
-  const auto left = static_cast<std::int32_t>(until - static_cast<std::uint32_t>(epoch_));
-  const bool may_be = until != 0 && left > 0;
-  lock.unlock();
-  if (may_be) {
+  const auto is_over = [this, until] {
+    const std::scoped_lock lock(mutex_);
+    return static_cast<std::int32_t>(until - static_cast<std::uint32_t>(epoch_)) <= 0;
+  };
+  if (until != 0 && !is_over()) {
     withdraw_users();
+  } else {
+    withdrawals_.fetch_add(1, std::memory_order_release);
   }
 }
 

@@ -74,10 +74,11 @@ Merge merge_of(const redis::Command& command, bool splits_mset) {
   if (command.name == "mget") {
     return Merge::elements;
   }
-  if (command.role == redis::Role::exists || command.name == "del" || command.name == "unlink") {
-    return Merge::sum;
+  if (command.name == "mset") {
+    return splits_mset ? Merge::first : Merge::none;
   }
-  return command.name == "mset" && splits_mset ? Merge::first : Merge::none;
+  const bool is_split = command.role == redis::Role::exists || redis::is_split_write(command);
+  return is_split ? Merge::sum : Merge::none;
 }
 
 std::vector<SplitPart> split(const redis::Command& command,

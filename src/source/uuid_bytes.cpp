@@ -54,4 +54,12 @@ std::string hex_of_uuid(std::string_view text, config::UuidOrder order) {
   return hex;
 }
 
+std::optional<std::string> why_not_text(const keyspace::Placeholder& placeholder) {
+  if (placeholder.type == keyspace::ValueType::uuid || placeholder.rest) {
+    return std::nullopt;
+  }
+  return "has 16 bytes, as UUIDs are kept, where keys have text; write {" + placeholder.name +
+         ":uuid}, or {" + placeholder.name + ":rest} if keys have these bytes themselves";
+}
+
 }  // namespace cuckooguard::source

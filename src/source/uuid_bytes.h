@@ -9,11 +9,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "config/sources.h"
+#include "keyspace/key_template.h"
 
 namespace cuckooguard::source {
 
@@ -26,5 +28,8 @@ std::string_view write_uuid(std::string_view bytes,
                             std::span<char, kUuidTextBytes> text);
 // The bytes in hexadecimal, as SQL has them: X'...'. Of what is no such text none.
 std::string hex_of_uuid(std::string_view text, config::UuidOrder order);
+
+// Why a column of so many bytes is not for this placeholder; nothing: it may be.
+std::optional<std::string> why_not_text(const keyspace::Placeholder& placeholder);
 
 }  // namespace cuckooguard::source

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "keyspace/canonical_integer.h"
+#include "source/uuid_bytes.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -194,10 +195,8 @@ std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholde
       }
       return blurred(column) + "; write {" + name + "|ci}";
     case MysqlType::bytes:
-      if (has_16_bytes && !is_uuid && !placeholder.rest) {
-        return subject(column) + "has 16 bytes, as UUIDs are kept, where keys have text; write {" +
-               placeholder.name + ":uuid}, or {" + placeholder.name +
-               ":rest} if keys have these bytes themselves";
+      if (const auto why = has_16_bytes ? why_not_text(placeholder) : std::nullopt) {
+        return subject(column) + *why;
       }
       return std::nullopt;
     default:

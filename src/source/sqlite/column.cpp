@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "keyspace/canonical_integer.h"
+#include "source/uuid_bytes.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -64,11 +65,10 @@ std::optional<std::string> ambiguous(const SqliteColumn& column,
            "} compares bytes; write {" + placeholder.name + ":uint64} or {" + placeholder.name +
            ":int64}";
   }
-  if (upper_case(column.declared_type) == "BINARY(16)" && placeholder.type != ValueType::uuid &&
-      !placeholder.rest) {
-    return subject + "has 16 bytes, as UUIDs are kept, where keys have text; write {" +
-           placeholder.name + ":uuid}, or {" + placeholder.name +
-           ":rest} if keys have these bytes themselves";
+  if (upper_case(column.declared_type) == "BINARY(16)") {
+    if (const auto why = why_not_text(placeholder)) {
+      return subject + *why;
+    }
   }
   const std::string& collation = column.collation;
   if (collation == "BINARY") {
