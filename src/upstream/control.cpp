@@ -38,9 +38,7 @@ Control::Control(const config::Upstream& settings,
     : connector_(settings, tls, kCallTimeout),
       questions_(std::move(questions)),
       calls_(std::move(calls)),
-      watch_(connector_,
-             {.on_moved = [this](const std::string& run_id) { on_moved(run_id); },
-              .on_several = [this](const std::string& several) { on_several(several); }}) {}
+      watch_(connector_, [this](const ServerWatch::Change& change) { on_change(change); }) {}
 
 Control::~Control() {
   end_soon();
@@ -99,10 +97,11 @@ std::string Control::keep_asking(redisContext& redis, const std::stop_token& sto
     learn_whether_password_is_needed(answers->reading.users);
     const Pause pause = pause_after(answers->reading, asked_at);
     tell_reachable(true, {});
-    if (!be_with(answers->server)) {
+    const std::optional<std::string> several = be_with(answers->server);
+    if (!several) {
       return kLeadsElsewhere;
     }
-    tell(epoch, *std::move(answers));
+    tell(epoch, *std::move(answers), *several);
     if (!rest(redis.fd, pause)) {
       return "Redis has closed the connection";
     }
@@ -122,10 +121,9 @@ Control::Pause Control::pause_after(const redis::Reading& reading, TimePoint ask
   return pause;
 }
 
-void Control::tell(std::uint64_t epoch, Answers answers) {
+void Control::tell(std::uint64_t epoch, Answers answers, const std::string& several) {
   redis::Users& users = answers.reading.users;
   const bool trusts = connector_.settings().acl == config::Acl::trust;
-  const std::string several = this->several();
   tell_allowed(report_on(answers, several));
   const bool is_of_wrong_kind =
       !several.empty() || upstream::is_of_wrong_kind(connector_.settings(), answers);
@@ -159,16 +157,15 @@ redis::ControlReport Control::report_on(const Answers& answers, const std::strin
               "a guard, or an address, of its own; until then every key passes"};
 }
 
-// False: this connection's server is not the one that the address leads to.
-bool Control::be_with(Server& server) {
+std::optional<std::string> Control::be_with(Server& server) {
   server.connected_at = connected_at_;
   server.is_led_to_anew = is_led_to_anew_;
   std::unique_lock lock(mutex_);
   run_id_ = server.run_id;
-  const bool is_moved = is_moved_;
+  std::optional<std::string> several = is_moved_ ? std::nullopt : std::optional(several_);
   lock.unlock();
   watch_.connected(server.run_id);
-  return !is_moved;
+  return several;
 }
 
 // Whether the connection was given up for that.
@@ -182,26 +179,13 @@ bool Control::leave_server() {
   return is_moved;
 }
 
-void Control::on_moved(const std::string& run_id) {
+void Control::on_change(const ServerWatch::Change& change) {
   std::unique_lock lock(mutex_);
-  if (run_id != run_id_) {
-    return;  // it has been left already
-  }
-  is_moved_ = true;
+  const bool is_left_already = several_.empty() && change.moved_from != run_id_;
+  is_moved_ = is_moved_ || (!change.moved_from.empty() && !is_left_already);
+  several_ = change.several;
   lock.unlock();
   refresh();
-}
-
-void Control::on_several(const std::string& several) {
-  std::unique_lock lock(mutex_);
-  several_ = several;
-  lock.unlock();
-  refresh();
-}
-
-std::string Control::several() const {
-  const std::lock_guard lock(mutex_);
-  return several_;
 }
 
 Control::Redis Control::connect(std::string& why) {

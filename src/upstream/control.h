@@ -109,13 +109,12 @@ class Control {
   void learn_whether_password_is_needed(redis::Users& users) const;
   bool tries_in_vain_without_password() const;
   static Pause pause_after(const redis::Reading& reading, TimePoint asked_at);
-  void tell(std::uint64_t epoch, Answers answers);
+  void tell(std::uint64_t epoch, Answers answers, const std::string& several);
   // On the watch's thread.
-  void on_moved(const std::string& run_id);
-  void on_several(const std::string& several);
+  void on_change(const ServerWatch::Change& change);
   redis::ControlReport report_on(const Answers& answers, const std::string& several) const;
-  std::string several() const;
-  bool be_with(Server& server);
+  // The several servers at one time, in words; nothing: the address leads to another one.
+  std::optional<std::string> be_with(Server& server);
   bool leave_server();
   void tell_reachable(bool reachable, const std::string& why);
   void tell_allowed(redis::ControlReport report);

@@ -60,8 +60,8 @@ void LedTo::be_several(const std::string& run_id) {
   others_ = 1;
 }
 
-ServerWatch::ServerWatch(RedisConnector connector, Calls calls)
-    : connector_(std::move(connector)), calls_(std::move(calls)) {}
+ServerWatch::ServerWatch(RedisConnector connector, OnChange on_change)
+    : connector_(std::move(connector)), on_change_(std::move(on_change)) {}
 
 ServerWatch::~ServerWatch() {
   thread_ = {};  // before what it works with
@@ -93,15 +93,12 @@ void ServerWatch::look(const std::stop_token& stop) {
     const std::string run_id = reached();
     std::unique_lock lock(mutex_);
     next = led_to_.reached(run_id);
-    const std::string several = led_to_.several();
-    const std::string from = led_to_.current();
+    const Change change{.moved_from = next == LedTo::Next::moved ? led_to_.current() : "",
+                        .several = led_to_.several()};
     lock.unlock();
-    if (several != told_) {
-      told_ = several;
-      calls_.on_several(several);
-    }
-    if (next == LedTo::Next::moved) {
-      calls_.on_moved(from);
+    if (!change.moved_from.empty() || change.several != told_) {
+      told_ = change.several;
+      on_change_(change);
     }
   }
 }

@@ -66,13 +66,15 @@ class ServerWatch {
  public:
   static constexpr std::chrono::seconds kEvery{1};
 
-  struct Calls {
-    // From this server; connections may lead to either of several, so that it may be the same.
-    std::function<void(const std::string& run_id)> on_moved;
-    std::function<void(const std::string& several)> on_several;  // on change; empty: no more
+  // On change, both in one call: that there is one server again must not be known before the
+  // connections that may lead to either are.
+  struct Change {
+    std::string moved_from;  // empty: nothing has moved
+    std::string several;     // in words; empty: one server is there
   };
+  using OnChange = std::function<void(const Change&)>;
 
-  ServerWatch(RedisConnector connector, Calls calls);
+  ServerWatch(RedisConnector connector, OnChange on_change);
   ~ServerWatch();
   ServerWatch(const ServerWatch&) = delete;
   ServerWatch& operator=(const ServerWatch&) = delete;
@@ -87,7 +89,7 @@ class ServerWatch {
   std::string reached() const;  // empty: nothing
 
   RedisConnector connector_;
-  Calls calls_;
+  OnChange on_change_;
   std::mutex mutex_;  // for what follows
   std::condition_variable_any rest_;
   LedTo led_to_;

@@ -209,7 +209,7 @@ class ChangedWhileAsked : public testing::Test {
     connection_.reset(redisConnectFd(ends_[0]));
     relay_ = std::jthread([this] { relay(); });
   }
-  ~ChangedWhileAsked() override {
+  void TearDown() override {
     ::shutdown(ends_[1], SHUT_RDWR);
     relay_.join();
     ::close(ends_[1]);

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,39 @@ TEST(LedTo, when_one_of_several_is_left_all_connections_count_as_moved_also_to_t
   EXPECT_TRUE(led_to.several().empty());
 }
 
+// What is told as one cannot be believed in part.
+TEST(ServerWatch, tells_that_one_of_several_is_left_with_what_has_moved) {
+  const std::vector<std::string> with_ops{"--user", "ops", "on", ">pass", "+info"};
+  const harness::RedisServer first(with_ops);
+  const harness::RedisServer second(with_ops);
+  harness::SlowLink link(first.port());
+  std::mutex mutex;
+  std::vector<ServerWatch::Change> told;
+  ServerWatch watch(RedisConnector({.address = {.host = "127.0.0.1", .port = link.port()},
+                                    .control = {.username = "ops", .password = "pass"}},
+                                   nullptr,
+                                   std::chrono::seconds(2)),
+                    [&](const ServerWatch::Change& change) {
+                      const std::lock_guard lock(mutex);
+                      told.push_back(change);
+                    });
+  const auto is_told = [&](std::size_t times) {
+    return harness::eventually([&] {
+      const std::lock_guard lock(mutex);
+      return told.size() == times;
+    });
+  };
+  watch.connected(first.info("server", "run_id"));
+  link.lead_to({second.port(), first.port()});
+  watch.start();
+  ASSERT_TRUE(is_told(1));
+  ASSERT_TRUE(is_told(2)) << "kAlone connections to the first one";
+  EXPECT_EQ(told[0].moved_from, "");
+  EXPECT_NE(told[0].several, "");
+  EXPECT_EQ(told[1].moved_from, first.info("server", "run_id"));
+  EXPECT_EQ(told[1].several, "");
+}
+
 TEST(ServerWatch, tells_that_its_address_leads_to_another_server_although_the_first_one_stays_up) {
   const std::vector<std::string> with_ops{"--user", "ops", "on", ">pass", "+info"};
   const harness::RedisServer first(with_ops);
@@ -89,11 +123,9 @@ TEST(ServerWatch, tells_that_its_address_leads_to_another_server_although_the_fi
                                     .control = {.username = "ops", .password = "pass"}},
                                    nullptr,
                                    std::chrono::seconds(2)),
-                    {.on_moved =
-                         [&](const std::string& run_id) {
-                           moved += run_id == first.info("server", "run_id") ? 1 : 0;
-                         },
-                     .on_several = [](const std::string&) {}});
+                    [&](const ServerWatch::Change& change) {
+                      moved += change.moved_from == first.info("server", "run_id") ? 1 : 0;
+                    });
   watch.connected(first.info("server", "run_id"));
   watch.start();
   EXPECT_TRUE(harness::eventually([&] { return first.calls("auth") > 2; }));
