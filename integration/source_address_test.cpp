@@ -91,6 +91,19 @@ TEST_F(SourceAddress, the_server_that_has_taken_its_place_is_followed) {
   EXPECT_THAT(guard_->log(), testing::HasSubstr("the address leads to another server now"));
 }
 
+// The log of the one before says nothing more, and is read as far as the one before is proven.
+TEST_F(SourceAddress, another_server_is_noticed_while_the_log_stands_still) {
+  link_->stall(SlowLink::Which::log);
+  link_->lead_to({others_->port()});
+  others_->session().run("INSERT INTO user VALUES (8000)");
+  const auto moved_at = SteadyClock::now();
+  EXPECT_TRUE(becomes_present(8000)) << guard_->log();
+  EXPECT_LT(SteadyClock::now() - moved_at, milliseconds(4000));
+  link_->flow();
+  EXPECT_TRUE(becomes_absent(9999)) << guard_->log();
+  EXPECT_FALSE(is_absent(8000));
+}
+
 // A failover by DNS: what is connected stays where it is, and nobody says that the name has moved.
 TEST_F(SourceAddress, the_server_that_its_name_has_come_to_lead_to_is_followed) {
   if (under_sanitizer()) {

@@ -97,8 +97,11 @@ class ServerFollower : public Follower {
   // It is about to be followed, at an address at which others were before. An error: not yet.
   Done turn_to(const std::string& identity);
   // `login`: of the server that is followed. `identity_of`: asks a connection which it is.
+  // `wake`: any thread, until end_watch() or lose(); follow() returns soon.
   template <class Connection, class Login, class IdentityOf>
-  void begin_watch(Login login, IdentityOf identity_of);
+  void begin_watch(Login login, IdentityOf identity_of, std::function<void()> wake);
+  void end_watch() { watch_.reset(); }
+  bool has_moved() const { return watch_ && watch_->has_ended(); }
   void load_what_is_due();
   // What else says that it does not go on. Now and then.
   template <class Probe>
@@ -187,7 +190,9 @@ std::expected<void, typename Log::Error> ServerFollower<Log>::turn_to(const std:
 
 template <class Log>
 template <class Connection, class Login, class IdentityOf>
-void ServerFollower<Log>::begin_watch(Login login, IdentityOf identity_of) {
+void ServerFollower<Log>::begin_watch(Login login,
+                                      IdentityOf identity_of,
+                                      std::function<void()> wake) {
   login.timeout = ServerWatch::kTimeout;
   const auto ask =
       [login, identity_of, followed = identity_]() -> std::expected<void, std::string> {
@@ -201,7 +206,7 @@ void ServerFollower<Log>::begin_watch(Login login, IdentityOf identity_of) {
                                        ", before to " + followed
                                  : found.error().what);
   };
-  watch_ = std::make_unique<ServerWatch>(ask, following_.max_lag);
+  watch_ = std::make_unique<ServerWatch>(ask, following_.max_lag, std::move(wake));
 }
 
 template <class Log>
@@ -233,7 +238,7 @@ std::expected<void, typename Log::Error> ServerFollower<Log>::tend(const Probe& 
   if (probe.has_ended()) {
     return failed(probe.why());
   }
-  if (watch_ && watch_->has_ended()) {
+  if (has_moved()) {
     return failed(watch_->why());
   }
   return {};

@@ -37,8 +37,10 @@ class ServerWatch {
   // An error: another server than is followed answers, or may.
   using Ask = std::function<std::expected<void, std::string>()>;
 
-  ServerWatch(Ask ask, std::chrono::nanoseconds max_lag)
+  // `on_end`: on its thread, once; whoever is to look may be waiting for something else.
+  ServerWatch(Ask ask, std::chrono::nanoseconds max_lag, std::function<void()> on_end)
       : ask_(std::move(ask)),
+        on_end_(std::move(on_end)),
         every_(std::max<std::chrono::nanoseconds>(max_lag, kEveryMin)),
         thread_([this](const std::stop_token& stop) { run(stop); }) {}
   ServerWatch(const ServerWatch&) = delete;
@@ -61,9 +63,13 @@ class ServerWatch {
       why_.clear();  // no memory, say
     }
     has_ended_.store(true, std::memory_order_release);
+    if (!stop.stop_requested()) {
+      on_end_();
+    }
   }
 
   Ask ask_;
+  std::function<void()> on_end_;
   std::chrono::nanoseconds every_;
   std::string why_;
   std::atomic<bool> has_ended_{false};

@@ -46,7 +46,9 @@ LogFollower::LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock)
       settings_(std::move(settings)),
       random_(std::random_device{}()) {}
 
-LogFollower::~LogFollower() = default;
+LogFollower::~LogFollower() {
+  end_watch();  // before the stream
+}
 
 void LogFollower::finish() {
   loader_.reset();
@@ -250,7 +252,8 @@ LogFollower::Done LogFollower::begin_stream(const Before& before) {
   stream_ = std::make_unique<LogStream>(*std::move(stream));
   begin_checkpoints();
   begin_probe(before);
-  begin_watch<MysqlConnection>(login_, server_identity);
+  // A log that stands still would be waited for as long as the server before goes on proving it.
+  begin_watch<MysqlConnection>(login_, server_identity, [this] { stream_->interrupt(); });
   return {};
 }
 
@@ -294,7 +297,7 @@ LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
     return Duration::zero();
   }
   const Done tended = tend(*probe_);
-  if (done) {
+  if (done || has_moved()) {  // that is why it was interrupted
     done = tended;
   }
   if (done) {

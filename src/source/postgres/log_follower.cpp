@@ -339,7 +339,8 @@ PostgresFollower::Done PostgresFollower::begin_stream(PostgresConnection& connec
         [kept = kept_](const PostgresPosition& position) { *kept = position.lsn().value; });
   }
   begin_probe();
-  begin_watch<PostgresConnection>(settings_.login, identity_if_written_to);
+  begin_watch<PostgresConnection>(
+      settings_.login, identity_if_written_to, [] {});  // it waits for kStepMax at most
   return {};
 }
 
