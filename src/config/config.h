@@ -73,6 +73,8 @@ struct Upstream {
   Address address{.host = "127.0.0.1", .port = 6379};
   UpstreamMode mode = UpstreamMode::shared;
   milliseconds connect_timeout{5000};
+  // A connection whose peer acknowledges nothing of what it is sent for so long is given up.
+  milliseconds silence{3000};
   Acl acl = Acl::ask;
   Control control;
   std::optional<UpstreamTls> tls;  // nullopt: plain text

@@ -16,6 +16,10 @@
 namespace cuckooguard::io {
 namespace {
 
+// Of connections that the guard makes: the next command must not be what finds out.
+constexpr KeepAlive kToServers{.idle = std::chrono::seconds(15),
+                               .interval = std::chrono::seconds(1)};
+
 std::uint32_t events_of(Interest interest) {
   switch (interest) {
     case Interest::read:
@@ -56,7 +60,7 @@ std::string local_host(int socket) {
   return std::string(is_ipv4 ? host.substr(kOfIpv4.size()) : host.substr(0, host.find('%')));
 }
 
-std::error_code prepare_socket(int socket) {
+std::error_code prepare_socket(int socket, const KeepAlive& keep_alive) {
   const int flags = ::fcntl(socket, F_GETFL);
   if (flags < 0 || ::fcntl(socket, F_SETFL, flags | O_NONBLOCK) < 0 ||
       ::fcntl(socket, F_SETFD, FD_CLOEXEC) < 0) {
@@ -67,12 +71,10 @@ std::error_code prepare_socket(int socket) {
     ::setsockopt(socket, level, option, &value, sizeof value);
   };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
-  // A peer whose machine has vanished is found out as by Redis (tcp-keepalive 300): idle time,
-  // probe interval, probes.
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 300);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 100);
-  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, static_cast<int>(keep_alive.idle.count()));
+  set(IPPROTO_TCP, TCP_KEEPINTVL, static_cast<int>(keep_alive.interval.count()));
+  set(IPPROTO_TCP, TCP_KEEPCNT, keep_alive.probes);
   return {};
 }
 
@@ -132,6 +134,19 @@ void SocketTransport::finish_writing() {
   }
 }
 
+// tcp(7), TCP_INFO. A window that is closed is asked about by probes, each of which is answered by
+// whoever is there; TCP_USER_TIMEOUT would end such a connection, too.
+std::optional<std::chrono::milliseconds> SocketTransport::unheard_for() const {
+  constexpr std::uint8_t kProbesInVain = 2;
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (state_ != State::up || ::getsockopt(socket_, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+      (info.tcpi_unacked == 0 && info.tcpi_probes < kProbesInVain)) {
+    return std::nullopt;
+  }
+  return std::chrono::milliseconds(info.tcpi_last_ack_recv);
+}
+
 std::weak_ptr<SocketTransport*> SocketTransport::weak_self() {
   if (!self_) {
     self_ = std::make_shared<SocketTransport*>(this);
@@ -180,7 +195,7 @@ bool SocketTransport::try_next_address() {
       last_error_ = errno;
       continue;
     }
-    (void)prepare_socket(socket_);  // what could fail in it, socket() has set already
+    (void)prepare_socket(socket_, kToServers);  // what could fail in it, socket() has set already
     const auto* const target = reinterpret_cast<const sockaddr*>(&address.storage);
     if (::connect(socket_, target, address.length) == 0 || errno == EINPROGRESS) {
       state_ = State::connecting;

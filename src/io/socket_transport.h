@@ -40,6 +40,7 @@ class SocketTransport final : public Transport {
   void finish_writing() override;
   void close() override;
   bool is_open() const override { return state_ != State::closed; }
+  std::optional<std::chrono::milliseconds> unheard_for() const override;
 
   // Tries the addresses in order until one connection is up. An empty list fails at once (in the
   // next batch). False: the backlog of a Unix socket is full, which nobody tells the end of: to be
@@ -80,8 +81,15 @@ class SocketTransport final : public Transport {
 // The host of the socket's own end, as digits, without brackets; empty: it has none.
 std::string local_host(int socket);
 
+// Of TCP: a peer whose machine has vanished is found out by probes.
+struct KeepAlive {
+  std::chrono::seconds idle{300};  // without a byte, before the first; as Redis's tcp-keepalive
+  std::chrono::seconds interval{100};
+  int probes = 3;
+};
+
 // Non-blocking, close-on-exec; over TCP without delay and with keep-alive. Takes `socket` over only
 // on success.
-std::error_code prepare_socket(int socket);
+std::error_code prepare_socket(int socket, const KeepAlive& keep_alive = {});
 
 }  // namespace cuckooguard::io

@@ -61,6 +61,9 @@ class TlsTransport final : public Transport, Watcher {
   void finish_writing() override;
   void close() override;
   bool is_open() const override { return state_ != State::closed; }
+  std::optional<std::chrono::milliseconds> unheard_for() const override {
+    return inner_ ? inner_->unheard_for() : std::nullopt;
+  }
 
  private:
   enum class State : std::uint8_t { connecting, shaking_hands, up, failed, closed };

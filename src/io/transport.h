@@ -9,8 +9,10 @@
 // no more).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -67,6 +69,11 @@ class Transport {
 
   virtual void close() = 0;
   virtual bool is_open() const = 0;
+
+  // For how long the peer's kernel has been silent that has not acknowledged all that was sent to
+  // it. Nothing: it has; or it takes no more at present and says so (its reader does not read); or
+  // there is no network in between.
+  virtual std::optional<std::chrono::milliseconds> unheard_for() const { return std::nullopt; }
 };
 
 }  // namespace cuckooguard::io

@@ -1,14 +1,22 @@
 #include "upstream/connection.h"
 
 #include <array>
+#include <utility>
 
 namespace cuckooguard::upstream {
+namespace {
+
+// Looks, and not time, are counted: a process that is suspended has not heard either.
+constexpr int kSilentLooks = 4;
+
+}  // namespace
 
 Connection::Connection(io::Loop& loop, const config::Upstream& settings, Owner& owner)
     : loop_(loop),
       owner_(owner),
       transport_(loop.connect(settings.reached(), *this)),
       connect_deadline_(loop.after(settings.connect_timeout, [this] { lose(); })),
+      look_every_(settings.silence / kSilentLooks),
       output_(loop.chunks()) {}
 
 void Connection::send(std::string_view bytes) {
@@ -34,6 +42,7 @@ void Connection::finish_sending() {
 void Connection::close() {
   state_ = State::lost;
   connect_deadline_.reset();
+  next_look_.reset();
   output_.clear();
   transport_->close();
 }
@@ -65,6 +74,7 @@ void Connection::read_once() {
   const io::Transfer transfer = transport_->read(buffer);
   switch (transfer.status) {
     case io::Status::ok:
+      has_read_ = true;
       owner_.on_upstream_bytes({buffer.data(), transfer.bytes});
       return;
     case io::Status::would_block:
@@ -103,7 +113,38 @@ void Connection::flush() {
     transport_->finish_writing();
   }
   if (progress) {
+    if (!next_look_) {
+      silent_looks_ = 0;
+      look_soon();
+    }
     owner_.on_upstream_progress();
+  }
+}
+
+void Connection::look_soon() {
+  looked_at_ = loop_.now();
+  has_read_ = false;
+  next_look_ = loop_.after(look_every_, [this] { look(); });
+}
+
+// What was sent since the last look may only just have been: who is silent then is not counted.
+void Connection::look() {
+  if (has_read_) {
+    silent_looks_ = 0;
+    look_soon();
+    return;
+  }
+  const auto unheard_for = transport_->unheard_for();
+  if (!unheard_for) {
+    next_look_.reset();
+    return;
+  }
+  const auto since_look = std::chrono::floor<std::chrono::milliseconds>(loop_.now() - looked_at_);
+  silent_looks_ = *unheard_for >= since_look ? silent_looks_ + 1 : 0;
+  if (silent_looks_ == kSilentLooks) {
+    lose();
+  } else {
+    look_soon();
   }
 }
 

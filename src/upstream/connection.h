@@ -4,8 +4,10 @@
 // It neither scans nor frames: what the bytes mean is its owner's business (proxy::Session in
 // `mode: pinned`). Threads: its worker's. Lifetime: destroyed only between batches
 // (io/transport.h); the owner outlives it. Errors: on_lost() says that no more bytes will come,
-// exactly once; never from within a call of the owner's. Limits: none of its own on what is queued:
-// the owner looks at unsent() and stops feeding it.
+// exactly once; never from within a call of the owner's. So does a peer whose kernel acknowledges
+// nothing of what was sent for `silence`: a network that loses all without a word would keep it for
+// a quarter of an hour. One that acknowledges and does not reply is waited for. Limits: none of its
+// own on what is queued: the owner looks at unsent() and stops feeding it.
 #pragma once
 
 #include <chrono>
@@ -18,7 +20,7 @@
 
 namespace cuckooguard::upstream {
 
-class Connection final : io::Watcher, io::Flushable {
+class Connection final : public io::Disposable, io::Watcher, io::Flushable {
  public:
   enum class State : std::uint8_t { connecting, up, lost };
 
@@ -38,11 +40,13 @@ class Connection final : io::Watcher, io::Flushable {
   Connection(io::Loop& loop, const config::Upstream& settings, Owner& owner);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
-  ~Connection() = default;
+  ~Connection() override = default;
 
   // Queued until the end of the batch, and until the connection is up.
   void send(std::string_view bytes);
   std::size_t unsent() const { return output_.size(); }
+  // Whether the peer's kernel has all that was sent.
+  bool is_heard() const { return output_.is_empty() && !transport_->unheard_for(); }
 
   // Whether to read at all: a client that does not read stops its upstream from being read.
   void set_reading(bool reading);
@@ -59,11 +63,18 @@ class Connection final : io::Watcher, io::Flushable {
   void read_once();
   void lose();
   void update_watch();
+  void look_soon();
+  void look();
 
   io::Loop& loop_;
   Owner& owner_;
   std::unique_ptr<io::Transport> transport_;
   std::unique_ptr<io::Timer> connect_deadline_;
+  std::chrono::milliseconds look_every_;
+  std::unique_ptr<io::Timer> next_look_;  // null: all that was sent has been acknowledged
+  io::TimePoint looked_at_{};
+  int silent_looks_ = 0;   // in a row
+  bool has_read_ = false;  // since the last look
   io::OutputQueue output_;
   State state_ = State::connecting;
   bool reading_ = true;

@@ -31,8 +31,14 @@ bool is_refused_to_ping_alone(std::string_view error) {
 GreetedConnection::GreetedConnection(io::Loop& loop,
                                      const config::Upstream& settings,
                                      const resp::ConnectionState& told,
-                                     Owner& owner)
-    : owner_(&owner), opened_at_(loop.now()), connection_(loop, settings, *this) {
+                                     Owner& owner,
+                                     LoginProbe* probe)
+    : loop_(loop),
+      settings_(settings),
+      owner_(&owner),
+      probe_(probe),
+      opened_at_(loop.now()),
+      connection_(connect()) {
   (void)greet(told);  // a new connection can be told anything
 }
 
@@ -42,31 +48,92 @@ bool GreetedConnection::greet(const resp::ConnectionState& state) {
     return false;
   }
   if (greeting->replies > 0) {
-    connection_.send(greeting->commands);
+    connection_->send(greeting->commands);
     owed_ += greeting->replies;
+    await_greeting();
   }
   told_ = state;
   return true;
 }
 
 void GreetedConnection::touch() {
-  connection_.send("*2\r\n$4\r\nPING\r\n$16\r\nconnection-probe\r\n");
+  if (is_touched_) {
+    return;  // the PING before is still owed
+  }
+  connection_->send("*2\r\n$4\r\nPING\r\n$16\r\nconnection-probe\r\n");
   ++owed_;
   is_touched_ = true;
+  await_greeting();
+}
+
+std::unique_ptr<Connection> GreetedConnection::connect() {
+  Connection::Owner& owner = *this;
+  return std::make_unique<Connection>(loop_, settings_, owner);
+}
+
+void GreetedConnection::await_greeting() {
+  if (probe_ == nullptr || greeting_deadline_) {
+    return;
+  }
+  greeting_deadline_ = loop_.after(settings_.silence, [this] {
+    greeting_deadline_.reset();
+    if (owed_ > 0) {
+      probe_->wait(*this);
+    }
+  });
+}
+
+void GreetedConnection::on_entry_known() {
+  if (owed_ > 0 && probe_->was_answered() && state() == State::up) {
+    greet_anew();
+  } else if (owed_ > 0) {
+    await_greeting();
+  }
+}
+
+void GreetedConnection::on_upstream_lost() {
+  if (owed_ > 0 && !is_new_) {
+    greet_anew();
+  } else {
+    owner_->on_upstream_lost();
+  }
+}
+
+// Nothing of the owner's has been sent: it waits for the greeting.
+void GreetedConnection::greet_anew() {
+  connection_->close();
+  loop_.dispose(std::move(connection_));
+  connection_ = connect();
+  opened_at_ = loop_.now();
+  framer_ = {};
+  is_new_ = true;
+  owed_ = 0;
+  (void)greet(std::exchange(told_, {}));
+  if (std::exchange(is_touched_, false)) {
+    touch();
+  }
+}
+
+void GreetedConnection::close() {
+  greeting_deadline_.reset();
+  if (probe_ != nullptr) {
+    std::exchange(probe_, nullptr)->forget(*this);
+  }
+  connection_->close();
 }
 
 void GreetedConnection::send(std::string_view bytes) {
   if (owed_ > 0) {
     waiting_.append(bytes);
   } else {
-    connection_.send(bytes);
+    connection_->send(bytes);
   }
 }
 
 void GreetedConnection::finish_sending() {
   finish_is_due_ = owed_ > 0;
   if (!finish_is_due_) {
-    connection_.finish_sending();
+    connection_->finish_sending();
   }
 }
 
@@ -84,12 +151,14 @@ void GreetedConnection::on_upstream_bytes(std::string_view bytes) {
     return;
   }
   if (owed_ == 0 && !waiting_.empty()) {
-    connection_.send(std::exchange(waiting_, {}));
+    connection_->send(std::exchange(waiting_, {}));
   }
   if (owed_ == 0 && finish_is_due_) {
     finish_sending();
   }
   if (was_greeting && owed_ == 0) {
+    greeting_deadline_.reset();
+    is_touched_ = false;
     owner_->on_upstream_up();
   }
   if (!bytes.empty()) {

@@ -7,6 +7,11 @@
 // The owner's bytes wait for the replies: behind a refused AUTH Redis would run them as its default
 // user. So when Redis refuses, nothing of the owner's has been run.
 //
+// A greeting that is not answered within `upstream.silence` although a new connection is (the login
+// probe's) is said again on another one: somebody may acknowledge for a Redis that is there no
+// more. While no connection is answered (CLIENT PAUSE, a script that hangs) it is waited for. One
+// that has been of use before and is found to be closed is replaced at once.
+//
 // Threads: its worker's. Lifetimes: as Connection; the owner may change between batches or from
 // within a call of its. on_upstream_up(): it is connected, and in that state. Errors: a greeting
 // that Redis refuses loses the connection, as does a Redis that is full; refusal() is its error
@@ -14,6 +19,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -22,6 +28,7 @@
 #include "resp/connection_state.h"
 #include "resp/reply_framer.h"
 #include "upstream/connection.h"
+#include "upstream/login_probe.h"
 
 namespace cuckooguard::upstream {
 
@@ -29,17 +36,19 @@ namespace cuckooguard::upstream {
 // login.
 bool is_of_redis_itself(std::string_view refusal);
 
-class GreetedConnection final : public io::Disposable, Connection::Owner {
+class GreetedConnection final : public io::Disposable, Connection::Owner, LoginProbe::Waiter {
  public:
   using Owner = Connection::Owner;
   using State = Connection::State;
 
   static constexpr std::size_t kRefusalBytesMax = 1024;
 
+  // `probe` outlives it, or close() has been called; null: a greeting is waited for.
   GreetedConnection(io::Loop& loop,
                     const config::Upstream& settings,
                     const resp::ConnectionState& told,
-                    Owner& owner);
+                    Owner& owner,
+                    LoginProbe* probe = nullptr);
 
   void belong_to(Owner& owner) { owner_ = &owner; }
 
@@ -54,11 +63,13 @@ class GreetedConnection final : public io::Disposable, Connection::Owner {
   const resp::ConnectionState& told() const { return told_; }
 
   void send(std::string_view bytes);
-  std::size_t unsent() const { return connection_.unsent() + waiting_.size(); }
-  void set_reading(bool reading) { connection_.set_reading(reading); }
+  std::size_t unsent() const { return connection_->unsent() + waiting_.size(); }
+  // Whether the peer's kernel has all that was sent.
+  bool is_heard() const { return connection_->is_heard(); }
+  void set_reading(bool reading) { connection_->set_reading(reading); }
   void finish_sending();
-  void close() { connection_.close(); }
-  State state() const { return connection_.state(); }
+  void close();
+  State state() const { return connection_->state(); }
   // Redis's error, CRLF included; empty: it has not refused.
   const std::string& refusal() const { return refusal_; }
   io::TimePoint opened_at() const { return opened_at_; }
@@ -67,22 +78,31 @@ class GreetedConnection final : public io::Disposable, Connection::Owner {
   void on_upstream_up() override;
   void on_upstream_bytes(std::string_view bytes) override;
   void on_upstream_progress() override { owner_->on_upstream_progress(); }
-  void on_upstream_lost() override { owner_->on_upstream_lost(); }
+  void on_upstream_lost() override;
 
+  void on_entry_known() override;
+
+  std::unique_ptr<Connection> connect();
+  void await_greeting();
+  void greet_anew();
   bool take_greeting(std::string_view& bytes);
   bool is_turned_away(std::string_view bytes);
 
+  io::Loop& loop_;
+  const config::Upstream& settings_;
   Owner* owner_;
+  LoginProbe* probe_;
   io::TimePoint opened_at_;
   resp::ConnectionState told_;
   resp::ReplyFramer framer_;
-  std::size_t owed_ = 0;  // replies to the greeting, PING's included
-  bool is_touched_ = false;
-  std::string waiting_;  // for them
+  std::size_t owed_ = 0;     // replies to the greeting, PING's included
+  bool is_touched_ = false;  // the last of them is PING's
+  std::string waiting_;      // for them
   bool finish_is_due_ = false;
-  bool is_new_ = true;  // Redis has not said anything yet
+  bool is_new_ = true;  // Redis has not said anything on it yet
   std::string refusal_;
-  Connection connection_;
+  std::unique_ptr<io::Timer> greeting_deadline_;
+  std::unique_ptr<Connection> connection_;
 };
 
 }  // namespace cuckooguard::upstream

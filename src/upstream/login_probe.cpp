@@ -102,6 +102,7 @@ void LoginProbe::end(Entry said) {
   const bool was_again = asking_->is_again;
   give_up();
   entry_ = said;
+  was_answered_ = said != Entry::not_known;
   if (said == Entry::closed) {
     on_closed_();
   }

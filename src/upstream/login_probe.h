@@ -67,6 +67,8 @@ class LoginProbe final : Connection::Owner {
   ~LoginProbe();
 
   Entry entry() const;
+  // Whether the last asking has had a reply: a connection that is opened now is answered.
+  bool was_answered() const { return was_answered_; }
   // Asks, unless it is being asked; `waiter` hears once, never from within this call.
   void wait(Waiter& waiter);
   void forget(Waiter& waiter);
@@ -90,6 +92,7 @@ class LoginProbe final : Connection::Owner {
   std::function<std::uint64_t()> version_;
   std::function<void()> on_closed_;
   Entry entry_ = Entry::not_known;
+  bool was_answered_ = false;
   std::uint64_t entry_version_ = 0;
   io::TimePoint valid_until_{};
   std::unique_ptr<Asking> asking_;  // null: nobody asks

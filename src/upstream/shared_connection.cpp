@@ -12,10 +12,10 @@ void SharedConnection::open(bool pings) {
   }
   framer_ = {};
   reply_bytes_ = 0;
-  is_up_ = false;
+  is_up_ = has_answered_ = false;
   opened_at_ = moved_at_ = loop_.now();
   GreetedConnection::Owner& owner = *this;
-  connection_ = std::make_unique<GreetedConnection>(loop_, settings_, told_, owner);
+  connection_ = std::make_unique<GreetedConnection>(loop_, settings_, told_, owner, &probe_);
   if (pings) {
     connection_->touch();
   }
@@ -51,9 +51,15 @@ void SharedConnection::send(std::uint32_t slot, std::string_view command) {
 }
 
 bool SharedConnection::is_held_up() const {
-  return owes() && is_up_ &&
-         (reply_bytes_ + framer_.payload_to_come() > kLargeReply ||
-          loop_.now() - moved_at_ > kStandsStill);
+  if (!is_up_) {
+    return is_open() && loop_.now() - opened_at_ > kIsUpWithin;
+  }
+  return owes() && (reply_bytes_ + framer_.payload_to_come() > kLargeReply ||
+                    loop_.now() - moved_at_ > kStandsStill);
+}
+
+bool SharedConnection::stands_still_for(std::chrono::milliseconds time) const {
+  return is_up_ && owes() && loop_.now() - moved_at_ >= time && connection_->is_heard();
 }
 
 // It is paused for a client that does not read while nobody else waits for replies: none are kept
@@ -121,6 +127,7 @@ void SharedConnection::take(std::string_view bytes) {
 // was the run's last.
 bool SharedConnection::reply_has_ended() {
   Run& run = runs_[first_run_];
+  has_answered_ = true;
   owner_.on_reply_end(run.slot, std::exchange(reply_bytes_, 0));
   if (--run.replies > 0) {
     return false;

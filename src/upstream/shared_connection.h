@@ -45,6 +45,8 @@ class SharedConnection final : GreetedConnection::Owner {
   // No byte for so long although replies are owed: Redis, or the network, holds up whoever comes
   // next.
   static constexpr std::chrono::milliseconds kStandsStill{10};
+  // So does one that is not up yet after this.
+  static constexpr std::chrono::milliseconds kIsUpWithin{250};
 
   class Owner {
    public:
@@ -73,8 +75,9 @@ class SharedConnection final : GreetedConnection::Owner {
   SharedConnection(io::Loop& loop,
                    const config::Upstream& settings,
                    const resp::ConnectionState& told,
+                   LoginProbe& probe,
                    Owner& owner)
-      : loop_(loop), settings_(settings), told_(told), owner_(owner) {}
+      : loop_(loop), settings_(settings), told_(told), probe_(probe), owner_(owner) {}
   SharedConnection(const SharedConnection&) = delete;
   SharedConnection& operator=(const SharedConnection&) = delete;
   ~SharedConnection() = default;
@@ -83,6 +86,8 @@ class SharedConnection final : GreetedConnection::Owner {
   void open(bool pings = false);
   // Disposes of it; runs are kept if the owner still needs to know them.
   void drop();
+  // As if Redis had closed it.
+  void give_up() { lose(); }
   // Of a connection that was lost: nothing of these will come.
   std::vector<Run> take_runs();
 
@@ -96,6 +101,11 @@ class SharedConnection final : GreetedConnection::Owner {
   bool has_room() const { return !connection_ || connection_->unsent() <= kUnsentMax; }
   // What is sent now waits longer than Redis needs: for a large reply, or nobody knows for what.
   bool is_held_up() const;
+  // All that was sent has got to Redis, or to whoever acknowledges for it, and no byte has come for
+  // so long.
+  bool stands_still_for(std::chrono::milliseconds time) const;
+  // A client, since it was opened: not only the greeting.
+  bool has_answered() const { return has_answered_; }
   io::TimePoint opened_at() const { return opened_at_; }
   io::TimePoint used_at() const { return moved_at_; }
 
@@ -112,6 +122,7 @@ class SharedConnection final : GreetedConnection::Owner {
   io::Loop& loop_;
   const config::Upstream& settings_;
   const resp::ConnectionState& told_;
+  LoginProbe& probe_;
   Owner& owner_;
   std::unique_ptr<GreetedConnection> connection_;  // null: lost, or not needed yet
   resp::ReplyFramer framer_;
@@ -121,6 +132,7 @@ class SharedConnection final : GreetedConnection::Owner {
   io::TimePoint opened_at_{};
   io::TimePoint moved_at_{};  // when a byte came last, or the first command behind a pause went
   bool is_up_ = false;
+  bool has_answered_ = false;
 };
 
 }  // namespace cuckooguard::upstream

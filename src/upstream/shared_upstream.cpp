@@ -7,22 +7,35 @@
 namespace cuckooguard::upstream {
 namespace {
 
-constexpr auto kReads = static_cast<std::size_t>(Access::read);
+using namespace std::chrono_literals;
+
+constexpr Access other_than(Access access) {
+  return access == Access::read ? Access::write : Access::read;
+}
 
 }  // namespace
 
 SharedUpstream::SharedUpstream(io::Loop& loop,
                                const config::Upstream& settings,
                                resp::ConnectionState told,
+                               LoginProbe& probe,
                                OnLoss on_loss)
     : loop_(loop),
+      settings_(settings),
+      probe_(probe),
       told_(std::move(told)),
       on_loss_(std::move(on_loss)),
-      connections_{SharedConnection(loop, settings, told_, *this),
-                   SharedConnection(loop, settings, told_, *this),
-                   SharedConnection(loop, settings, told_, *this),
-                   SharedConnection(loop, settings, told_, *this)},
-      is_proven_(told_ == resp::ConnectionState{}) {}
+      is_proven_(told_ == resp::ConnectionState{}) {
+  for (Pipes& pipes : pipes_) {
+    add_pipe(pipes);
+  }
+}
+
+SharedConnection& SharedUpstream::add_pipe(Pipes& pipes) {
+  SharedConnection::Owner& owner = *this;
+  pipes.push_back(std::make_unique<SharedConnection>(loop_, settings_, told_, probe_, owner));
+  return *pipes.back();
+}
 
 void SharedUpstream::join(Member& member) {
   if (free_slots_.empty()) {
@@ -35,7 +48,7 @@ void SharedUpstream::join(Member& member) {
   slots_[member.slot_] = {.member = &member};
   ++members_;
   if (told_.login) {
-    connections_[kReads].open();
+    pipes_of(Access::read).front()->open();
   }
 }
 
@@ -54,14 +67,16 @@ void SharedUpstream::leave(Member& member) {
 // connection. Reads may follow its writes; a write never goes where others read.
 bool SharedUpstream::may_send(Member& member, Access access) {
   Slot& slot = slots_[member.slot_];
-  std::optional<std::uint8_t> connection;
+  SharedConnection* connection = nullptr;
   if (slot.in_flight == 0) {
     connection = connection_for(access);
-  } else if (access == Access::read || slot.connection % kSpare != kReads) {
+  } else if (access == Access::read || slot.access == Access::write) {
     connection = slot.connection;
+    access = slot.access;
   }
-  if (connection && connections_[*connection].has_room()) {
-    slot.connection = *connection;
+  if (connection != nullptr && connection->has_room()) {
+    slot.connection = connection;
+    slot.access = access;
     return true;
   }
   slot.waits = true;
@@ -72,56 +87,124 @@ bool SharedUpstream::may_send(Member& member, Access access) {
 void SharedUpstream::send(Member& member, std::string_view command) {
   Slot& slot = slots_[member.slot_];
   ++slot.in_flight;
-  connections_[slot.connection].send(member.slot_, command);
+  slot.connection->send(member.slot_, command);
 }
 
-// For somebody who is owed nothing; nullopt: wait. Without a login a connection that is opened now
-// may be worth less than one that there is, as Redis may want one by now: it is asked first, and
-// what there is serves for both if so.
-std::optional<std::uint8_t> SharedUpstream::connection_for(Access access) {
-  const auto usual = static_cast<std::uint8_t>(access);
-  const auto other = static_cast<std::uint8_t>(1 - usual);
-  SharedConnection& connection = connections_[usual];
-  if (told_.login || connection.is_up() || !connections_[other].is_up()) {
-    return unless_held_up(usual);
+// For somebody who is owed nothing, and of which access it is; null: wait. Without a login a
+// connection that is opened now may be worth less than one that there is, as Redis may want one by
+// now: it is asked first, and what there is serves for both if so, or if no reply comes.
+SharedConnection* SharedUpstream::connection_for(Access& access) {
+  if (told_.login || any_is_up(access) || !any_is_up(other_than(access))) {
+    return unless_held_up(access);
   }
-  if (!takes_newcomers_ || loop_.now() < refused_at_ + kRefusedFor) {
-    return unless_held_up(other);
+  SharedConnection& usual = *pipes_of(access).front();
+  const bool is_silent = usual.is_open() && loop_.now() - usual.opened_at() > settings_.silence;
+  if (!takes_newcomers_ || loop_.now() < refused_at_ + kRefusedFor || is_silent) {
+    access = other_than(access);
+    return unless_held_up(access);
   }
-  connection.open(true);
-  return std::nullopt;
+  usual.open(true);
+  ask_again_after(settings_.silence);
+  return nullptr;
 }
 
-std::optional<std::uint8_t> SharedUpstream::unless_held_up(std::uint8_t first) {
-  const auto second = static_cast<std::uint8_t>(first + kSpare);
-  if (!connections_[first].is_held_up() || loop_.now() < no_spare_before_) {
-    return first;
+SharedConnection* SharedUpstream::unless_held_up(Access access) {
+  Pipes& pipes = pipes_of(access);
+  const auto free = std::ranges::find_if(
+      pipes, [](const auto& pipe) { return pipe->is_up() && !pipe->is_held_up(); });
+  if (free != pipes.end()) {
+    return free->get();
   }
-  SharedConnection& spare = connections_[second];
-  open_spare(spare);
-  if (!spare.is_up()) {
-    return std::nullopt;
-  }
-  return spare.is_held_up() ? first : second;
+  SharedConnection& usual = *pipes.front();
+  const bool is_worth_as_much =
+      told_.login || (!any_is_up(access) && !any_is_up(other_than(access)));
+  return is_worth_as_much && !usual.is_held_up() ? &usual : spare_for(pipes);
 }
 
-void SharedUpstream::open_spare(SharedConnection& spare) {
-  spare.open(true);
-  if (!spare_timer_) {
-    spare_timer_ = loop_.after(kSpareFor, [this] {
-      spare_timer_.reset();
-      for (std::size_t i = kSpare; i < connections_.size(); ++i) {
-        SharedConnection& old = connections_[i];
-        if (!old.is_open()) {
-          continue;
-        }
-        if (!old.owes() && loop_.now() - old.used_at() >= kSpareFor) {
-          old.drop();
-        } else {
-          open_spare(old);  // looked at again
-        }
+// All that are up are held up. One at a time is opened, and another in its place if no reply comes.
+SharedConnection* SharedUpstream::spare_for(Pipes& pipes) {
+  const io::TimePoint now = loop_.now();
+  SharedConnection* newest_up = nullptr;
+  SharedConnection* closed = nullptr;
+  io::TimePoint opened_last{};
+  unsigned open = 0;
+  for (const auto& pipe : pipes) {
+    if (!pipe->is_open()) {
+      closed = closed == nullptr ? pipe.get() : closed;
+      continue;
+    }
+    if (!pipe->is_up() && !pipe->owes()) {
+      if (now - pipe->opened_at() > settings_.silence) {
+        pipe->drop();
+        pipe->open(true);
       }
+      ask_again_after(settings_.silence);
+      return nullptr;
+    }
+    ++open;
+    opened_last = std::max(opened_last, pipe->opened_at());
+    if (pipe->is_up() && (newest_up == nullptr || pipe->opened_at() > newest_up->opened_at())) {
+      newest_up = pipe.get();
+    }
+  }
+  if (now < no_spare_before_ || open == kPipesMax) {
+    return newest_up == nullptr ? pipes.front().get() : newest_up;
+  }
+  const std::chrono::milliseconds pause =
+      open < 2 ? 0ms
+               : std::min<std::chrono::milliseconds>(
+                     SharedConnection::kStandsStill * (1U << (open - 1)), settings_.silence);
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(opened_last + pause - now);
+  if (left > 0ms) {
+    ask_again_after(left);
+    return nullptr;
+  }
+  (closed != nullptr ? *closed : add_pipe(pipes)).open(true);
+  ask_again_after(settings_.silence);
+  tend_later();
+  return nullptr;
+}
+
+void SharedUpstream::ask_again_after(std::chrono::milliseconds time) {
+  const io::TimePoint at = loop_.now() + time;
+  if (!ask_again_ || at < ask_again_at_) {
+    ask_again_at_ = at;
+    ask_again_ = loop_.after(time, [this] {
+      ask_again_.reset();
+      tell_who_waits();
     });
+  }
+}
+
+void SharedUpstream::tend_later() {
+  if (tending_) {
+    return;
+  }
+  tending_ = loop_.after(kTendEvery, [this] {
+    tending_.reset();
+    for (Pipes& pipes : pipes_) {
+      tend(pipes);
+    }
+  });
+}
+
+// By index: whoever hears that one is given up may have another one opened.
+void SharedUpstream::tend(Pipes& pipes) {
+  for (std::size_t i = 0; i < pipes.size(); ++i) {
+    SharedConnection& pipe = *pipes[i];
+    const bool is_spare = i > 0 && pipe.is_open();
+    if (is_spare && !pipe.owes() && loop_.now() - pipe.used_at() >= kSpareFor) {
+      pipe.drop();
+    } else if (pipe.stands_still_for(settings_.silence) &&
+               std::ranges::any_of(pipes, [&](const auto& other) {
+                 return other->opened_at() > pipe.used_at() && other->has_answered();
+               })) {
+      pipe.give_up();
+    }
+  }
+  if (std::any_of(
+          pipes.begin() + 1, pipes.end(), [](const auto& pipe) { return pipe->is_open(); })) {
+    tend_later();
   }
 }
 
@@ -129,7 +212,9 @@ void SharedUpstream::set_reading(Member& member, bool reading) {
   Slot& slot = slots_[member.slot_];
   if (slot.wants_replies != reading) {
     slot.wants_replies = reading;
-    connections_[slot.connection].update_reading();
+    if (slot.connection != nullptr) {
+      slot.connection->update_reading();
+    }
   }
 }
 
@@ -140,23 +225,29 @@ bool SharedUpstream::reads_large_values(const Member& member) const {
 
 bool SharedUpstream::is_proven() {
   if (!is_proven_ && loop_.now() >= refused_at_ + kRefusedFor) {
-    connections_[kReads].open();
+    pipes_of(Access::read).front()->open();
   }
   return is_proven_;
 }
 
-bool SharedUpstream::is_unused() const {
-  return members_ == 0 && std::ranges::none_of(connections_, &SharedConnection::owes);
+bool SharedUpstream::any_is_up(Access access) const {
+  return std::ranges::any_of(pipes_[static_cast<std::size_t>(access)],
+                             [](const auto& pipe) { return pipe->is_up(); });
 }
 
+bool SharedUpstream::is_unused() const {
+  return members_ == 0 && !any_pipe([](const SharedConnection& pipe) { return pipe.owes(); });
+}
+
+// Of a member that has none yet: now.
 io::TimePoint SharedUpstream::opened_at(const Member& member) const {
-  return connections_[slots_[member.slot_].connection].opened_at();
+  const SharedConnection* const connection = slots_[member.slot_].connection;
+  return connection == nullptr ? loop_.now() : connection->opened_at();
 }
 
 bool SharedUpstream::has_older_than(io::TimePoint time) const {
-  return std::ranges::any_of(connections_, [time](const SharedConnection& connection) {
-    return connection.is_open() && connection.opened_at() < time;
-  });
+  return any_pipe(
+      [time](const SharedConnection& pipe) { return pipe.is_open() && pipe.opened_at() < time; });
 }
 
 void SharedUpstream::on_replies(std::uint32_t slot, std::string_view bytes, std::uint32_t replies) {
@@ -208,8 +299,10 @@ void SharedUpstream::tell_who_waits() {
 // The last member did not wait for what has come, or has gone with another connection.
 void SharedUpstream::close_if_unused() {
   if (is_unused()) {
-    for (SharedConnection& connection : connections_) {
-      connection.drop();
+    for (const Pipes& pipes : pipes_) {
+      for (const auto& pipe : pipes) {
+        pipe->drop();
+      }
     }
   }
 }
@@ -223,7 +316,7 @@ void SharedUpstream::on_lost(SharedConnection& connection,
   }
   refused_at_ = loop_.now();
   takes_newcomers_ = takes_newcomers_ && !refusal.starts_with("-NOAUTH ");
-  if (&connection >= &connections_[kSpare]) {
+  if (!was_up) {
     no_spare_before_ = refused_at_ + kRefusedFor;
   }
   if (is_of_redis_itself(refusal)) {
@@ -232,9 +325,9 @@ void SharedUpstream::on_lost(SharedConnection& connection,
     lose(std::move(runs), !refusal.empty());
   }
   if (was_up && told_.login && members_ > 0) {
-    connections_[kReads].open();
+    pipes_of(Access::read).front()->open();
   }
-  if (was_up && std::ranges::none_of(connections_, &SharedConnection::is_up)) {
+  if (was_up && !any_is_up(Access::read) && !any_is_up(Access::write)) {
     tell([](const Slot&) { return true; }, &Member::on_shared_down);
   }
   tell_who_waits();
@@ -255,9 +348,11 @@ void SharedUpstream::refuse(const std::vector<SharedConnection::Run>& runs,
 // All lose the other connections, too: what is owed there must not find the next members in their
 // slots.
 void SharedUpstream::lose(std::vector<SharedConnection::Run> runs, bool all) {
-  for (std::size_t i = 0; all && i < connections_.size(); ++i) {
-    connections_[i].drop();
-    std::ranges::copy(connections_[i].take_runs(), std::back_inserter(runs));
+  for (const Pipes& pipes : pipes_) {
+    for (std::size_t i = 0; all && i < pipes.size(); ++i) {
+      pipes[i]->drop();
+      std::ranges::copy(pipes[i]->take_runs(), std::back_inserter(runs));
+    }
   }
   std::vector<Member*> losers;
   const auto free = [&](std::uint32_t number) {

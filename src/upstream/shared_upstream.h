@@ -1,12 +1,17 @@
 // What the clients of one worker share that are in one state (version, user, db): a connection to
-// Redis for reads and one for writes, and a spare for each where the first one is held up.
+// Redis for reads and one for writes, and spares for each where those that there are are held up.
 //
 //   reads   ──▶ GET, MGET ...      Redis postpones writes alone during CLIENT PAUSE WRITE, a
 //                                  failover: reads do not wait behind them
 //   writes  ──▶ SET, PUBLISH ...
 //   spares      while a large reply is on its way on the first one, or it stands still: opened on
-//               request, used once Redis has answered a PING there, so that a Redis that hangs sees
-//               no more than two of them
+//               request, one at a time, each after twice as long as the one before, used once Redis
+//               has answered a PING there: a Redis that hangs sees no more than two of each kind
+//
+// Nothing new is sent behind what stands still. Whether what stands still is dead (a relay that
+// acknowledges for a server that is gone) or waits (CLIENT PAUSE) is told by a younger connection
+// of its kind: when that has answered a client, and the old one has been silent for
+// `upstream.silence`, the old one is given up.
 //
 // A client keeps its order: while it is owed replies it stays where they come from, and a write
 // never follows reads that are owed; all else waits until nothing is (may_send). Who has read a
@@ -21,15 +26,16 @@
 // others stay. When Redis refuses what a connection is to be told, its error is the reply to what
 // waits for it; if that is about the login (-WRONGPASS), all members hear on_shared_lost() instead,
 // and all connections go.
-// Limits: four connections; in_flight() per member is its owner's to look at.
+// Limits: kPipesMax connections for reads, and for writes; in_flight() per member is its owner's to
+// look at.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +43,7 @@
 #include "config/config.h"
 #include "io/loop.h"
 #include "resp/connection_state.h"
+#include "upstream/login_probe.h"
 #include "upstream/shared_connection.h"
 
 namespace cuckooguard::upstream {
@@ -67,8 +74,11 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
 
   // Who has been sent a large reply keeps away from the others for so long.
   static constexpr std::chrono::seconds kLargeReplyCounts{10};
+  static constexpr std::size_t kPipesMax = 16;
   // A spare that nobody uses is closed after this.
   static constexpr std::chrono::seconds kSpareFor{10};
+  // How often spares are looked after, while there are any.
+  static constexpr std::chrono::seconds kTendEvery{2};
   // When Redis has refused a state, it is not asked again before.
   static constexpr std::chrono::seconds kRefusedFor{1};
 
@@ -78,6 +88,7 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
   SharedUpstream(io::Loop& loop,
                  const config::Upstream& settings,
                  resp::ConnectionState told,
+                 LoginProbe& probe,
                  OnLoss on_loss);
   SharedUpstream(const SharedUpstream&) = delete;
   SharedUpstream& operator=(const SharedUpstream&) = delete;
@@ -112,11 +123,14 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
   void take_no_newcomers() { takes_newcomers_ = false; }
 
  private:
-  static constexpr std::uint8_t kSpare = 2;  // of `Access` a: a + kSpare
+  // Of one access: the usual one, and spares, some of which are closed.
+  using Pipes = std::vector<std::unique_ptr<SharedConnection>>;
+
   struct Slot {
     Member* member = nullptr;  // null: it has left
     std::uint32_t in_flight = 0;
-    std::uint8_t connection = 0;  // that it uses
+    SharedConnection* connection = nullptr;  // that it uses; null: none yet
+    Access access = Access::read;            // for which that is
     bool waits = false;
     bool wants_replies = true;
     io::TimePoint large_reply{};  // when it got the last one; the epoch: never
@@ -129,9 +143,21 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
   void on_lost(SharedConnection& connection, bool was_up, const std::string& refusal) override;
   bool wants_replies(std::uint32_t slot) const override { return slots_[slot].wants_replies; }
 
-  std::optional<std::uint8_t> connection_for(Access access);
-  std::optional<std::uint8_t> unless_held_up(std::uint8_t first);
-  void open_spare(SharedConnection& spare);
+  SharedConnection* connection_for(Access& access);
+  SharedConnection* unless_held_up(Access access);
+  SharedConnection* spare_for(Pipes& pipes);
+  Pipes& pipes_of(Access access) { return pipes_[static_cast<std::size_t>(access)]; }
+  SharedConnection& add_pipe(Pipes& pipes);
+  template <class Which>
+  bool any_pipe(const Which& which) const {
+    return std::ranges::any_of(pipes_, [&](const Pipes& pipes) {
+      return std::ranges::any_of(pipes, [&](const auto& pipe) { return which(*pipe); });
+    });
+  }
+  bool any_is_up(Access access) const;
+  void ask_again_after(std::chrono::milliseconds time);
+  void tend_later();
+  void tend(Pipes& pipes);
   void tell_who_waits();
   template <class Whom>
   void tell(const Whom& whom, void (Member::*what)());
@@ -140,9 +166,11 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
   void lose(std::vector<SharedConnection::Run> runs, bool all);
 
   io::Loop& loop_;
+  const config::Upstream& settings_;
+  LoginProbe& probe_;
   resp::ConnectionState told_;
   OnLoss on_loss_;
-  std::array<SharedConnection, 4> connections_;
+  std::array<Pipes, 2> pipes_;  // by Access
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
   std::size_t members_ = 0;
@@ -151,7 +179,9 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
   bool is_proven_;
   io::TimePoint refused_at_{};
   io::TimePoint no_spare_before_{};
-  std::unique_ptr<io::Timer> spare_timer_;  // while a spare is open
+  std::unique_ptr<io::Timer> tending_;    // while a spare is open
+  std::unique_ptr<io::Timer> ask_again_;  // who waits may
+  io::TimePoint ask_again_at_{};
 };
 
 }  // namespace cuckooguard::upstream

@@ -30,7 +30,7 @@ SharedUpstream& Upstreams::join(resp::ConnectionState told, SharedUpstream::Memb
       shared_, [&](const auto& one) { return one->told() == told && one->takes_newcomers(); });
   if (found == shared_.end()) {
     shared_.push_back(
-        std::make_unique<SharedUpstream>(loop_, settings_, std::move(told), on_loss_));
+        std::make_unique<SharedUpstream>(loop_, settings_, std::move(told), probe_, on_loss_));
     found = std::prev(shared_.end());
   }
   (*found)->join(member);
@@ -120,15 +120,19 @@ std::unique_ptr<GreetedConnection> Upstreams::lease(const resp::ConnectionState&
     return open(told, owner);
   }
   std::unique_ptr<GreetedConnection> connection = std::move(best->connection);
+  const bool is_proven = loop_.now() - best->since <= kProvenFor;
   kept_.erase(std::next(best).base());
   connection->belong_to(owner);
   (void)connection->greet(told);  // of the same version and user
+  if (!is_proven) {
+    connection->touch();
+  }
   return connection;
 }
 
 std::unique_ptr<GreetedConnection> Upstreams::open(const resp::ConnectionState& told,
                                                    GreetedConnection::Owner& owner) {
-  return std::make_unique<GreetedConnection>(loop_, settings_, told, owner);
+  return std::make_unique<GreetedConnection>(loop_, settings_, told, owner, &probe_);
 }
 
 void Upstreams::give_back(std::unique_ptr<GreetedConnection> connection,
@@ -141,6 +145,7 @@ void Upstreams::give_back(std::unique_ptr<GreetedConnection> connection,
   Kept& kept = kept_.emplace_back(*this);
   connection->belong_to(kept);
   kept.connection = std::move(connection);
+  kept.since = loop_.now();
   kept.until = loop_.after(kKeptFor, [this, &kept] { forget(kept); });
 }
 

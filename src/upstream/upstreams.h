@@ -8,8 +8,9 @@
 //
 // Threads: its worker's. Lifetimes: outlives its users.
 // Errors: as SharedUpstream and GreetedConnection; of those kept here a lost one is forgotten.
-// Limits: one shared upstream per state that a client is in (gone with the last client), kKeptMax
-// kept for kKeptFor at most.
+// A kept connection may have died without a word since it was last used: it is asked by a PING
+// first (GreetedConnection), unless that was within kProvenFor. Limits: one shared upstream per
+// state that a client is in (gone with the last client), kKeptMax kept for kKeptFor at most.
 #pragma once
 
 #include <chrono>
@@ -32,6 +33,7 @@ class Upstreams {
  public:
   static constexpr std::size_t kKeptMax = 16;
   static constexpr std::chrono::seconds kKeptFor{10};
+  static constexpr std::chrono::milliseconds kProvenFor{20};
   // A connection to a Redis that refuses writes, or is loading, is left for another one, which may
   // reach its successor; not more often than this.
   static constexpr std::chrono::seconds kRetiredAfter{1};
@@ -78,6 +80,7 @@ class Upstreams {
 
     Upstreams& upstreams;
     std::unique_ptr<GreetedConnection> connection;
+    io::TimePoint since{};
     std::unique_ptr<io::Timer> until;
   };
 

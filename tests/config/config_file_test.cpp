@@ -38,6 +38,7 @@ TEST(ConfigFile, every_setting_arrives) {
       "  mode: pinned\n"
       "  acl: trust\n"
       "  connect_timeout: 200ms\n"
+      "  silence: 2s\n"
       "  control: { username: guard, password_file: /run/secrets/redis }\n"
       "sources:\n"
       "limits: { max_clients: 5, client_output_soft: 64KiB, client_output_hard: 1MiB,\n"
@@ -50,6 +51,7 @@ TEST(ConfigFile, every_setting_arrives) {
             (Upstream{{"redis", 6379, ""},
                       UpstreamMode::pinned,
                       200ms,
+                      2s,
                       Acl::trust,
                       {"guard", "", "/run/secrets/redis"}}));
   EXPECT_EQ(config.limits, (Limits{5, 64 * 1024, 1024 * 1024, 2 * 1024 * 1024, 7, 5min}));

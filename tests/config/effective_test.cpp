@@ -65,7 +65,8 @@ TEST(Effective, the_output_is_a_configuration_that_does_the_same) {
   const std::string documented = testing::joined(testing::switched_on());
   const std::string other =
       "listen: { address: '[::1]:6380', tls: { cert: '/c d', key: /k, client_ca: /ca } }\n"
-      "upstream: { address: unix:/run/redis.sock, mode: pinned, connect_timeout: 1500ms, acl: "
+      "upstream: { address: unix:/run/redis.sock, mode: pinned, connect_timeout: 1500ms, silence: "
+      "4s, acl: "
       "trust,\n"
       "            control: { username: guard, password_file: '/run/a b' },\n"
       "            tls: { ca: /ca.pem, cert: /c, key: /k, server_name: redis, verify: false } }\n"

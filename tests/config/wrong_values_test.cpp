@@ -49,6 +49,7 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"upstream", "node_addresses", "10.0.0.1:6379", "write 10.0.0.1:6379=127.0.0.1:7001"},
     {"upstream", "mode", "pined", "did you mean \"pinned\"?"},
     {"upstream", "connect_timeout", "0s", "must be from 1ms to 10m"},
+    {"upstream", "silence", "100ms", "must be from 500ms to 1h"},
     {"upstream", "acl", "no", "valid: ask, trust"},
     {"upstream.control", "username", "", ""},
     {"upstream.control", "password", "", ""},

@@ -42,6 +42,7 @@ class ProxiedClient : public ::testing::Test {
  protected:
   ProxiedClient() {
     settings_.upstream.connect_timeout = std::chrono::seconds(5);
+    settings_.upstream.silence = std::chrono::hours(1);  // tests of it set it
     loop_.on_connect([this](SimTransport& upstream) {
       upstream_ = upstream.weak_self();
       upstream.observe({.on_read = {},

@@ -32,6 +32,7 @@ class SharingClients : public ::testing::Test {
  protected:
   SharingClients() {
     settings_.upstream.mode = config::UpstreamMode::shared;
+    settings_.upstream.silence = std::chrono::hours(1);  // tests of it set it
     loop_.on_connect([this](SimTransport& transport) {
       if (!redis_takes_connections_) {
         transport.refuse();

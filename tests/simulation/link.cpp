@@ -6,6 +6,7 @@ namespace cuckooguard::simulation {
 
 Link::Link(SimLoop& on) : loop(on), is_unix(on.weather().rough && on.random().one_in(2)) {
   const Weather& weather = on.weather();
+  heard_at = on.now();
   to_product.capacity = on.random().between(weather.capacity_min, weather.capacity_max);
   to_world.capacity = on.random().between(weather.capacity_min, weather.capacity_max);
 }
@@ -67,6 +68,7 @@ void Link::deliver_to_world() {
     return;
   }
   to_world.deliver(piece_of(to_world.in_flight()));
+  heard_at = loop.now();
   if (world == nullptr || world->closed_) {
     if (to_world.unread() > 0) {
       reset();  // nobody reads that any more

@@ -24,6 +24,7 @@ struct Link : std::enable_shared_from_this<Link> {
   bool is_unix;                     // the end of the world's side is a hang-up at once
   bool is_dead = false;
   io::TimePoint still_until{};
+  io::TimePoint heard_at;  // what the product sent, last
 
  private:
   std::chrono::nanoseconds latency() const;

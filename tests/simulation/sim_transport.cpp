@@ -199,6 +199,14 @@ void SimTransport::finish_writing() {
   }
 }
 
+// Delivery is acknowledgement.
+std::optional<std::chrono::milliseconds> SimTransport::unheard_for() const {
+  if (state_ != State::up || link_->is_unix || link_->to_world.in_flight() == 0) {
+    return std::nullopt;
+  }
+  return std::chrono::floor<std::chrono::milliseconds>(loop_.now() - link_->heard_at);
+}
+
 void SimTransport::close() {
   const OutsideProxy outside;
   if (state_ == State::closed) {

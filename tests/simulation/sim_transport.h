@@ -44,6 +44,7 @@ class SimTransport final : public io::Transport {
   void finish_writing() override;
   void close() override;
   bool is_open() const override { return state_ != State::closed; }
+  std::optional<std::chrono::milliseconds> unheard_for() const override;
 
   // The world's: the outcome of a connect.
   void establish(SimPeer& peer);
