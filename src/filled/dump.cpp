@@ -1,21 +1,73 @@
 #include "filled/dump.h"
 
+#include <algorithm>
 #include <span>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "filled/byte_codec.h"
+#include "filled/log_entry.h"
 #include "filled/operation.h"
-#include "filter/filter_file.h"
 
 namespace cuckooguard::filled {
 namespace {
+
+using filter::HashSecret;
 
 constexpr std::string_view kMagic = "CGFILTER";
 constexpr std::size_t kNumber = sizeof(std::uint64_t);
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::unexpected<std::string> damaged() {
+  return std::unexpected<std::string>("it is no dump of a filter, or a damaged one");
+}
+
+std::string checksum_of(std::string_view bytes) {
+  std::string sum;
+  put(sum, filter::hash_of_definition(bytes));
+  return sum;
+}
+
+struct Parts {
+  Shape shape;
+  std::uint64_t items = 0;
+  std::uint64_t erased = 0;
+  std::vector<std::string_view> layers;  // as files
+};
+
+std::optional<Parts> parts_of(std::string_view dump) {
+  if (bytes_of_dump(dump) != dump.size()) {
+    return std::nullopt;
+  }
+  ByteReader reader(dump.substr(0, dump.size() - kNumber));
+  reader.take_bytes(kNumber + kMagic.size());
+  const auto shape = take_shape(reader);
+  Parts parts{.items = reader.take<std::uint64_t>()};
+  parts.erased = reader.take<std::uint64_t>();
+  const auto count = reader.take<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count && i < kLayersMax; ++i) {
+    parts.layers.push_back(reader.take_long_text());
+  }
+  if (!shape || parts.layers.empty() || !reader.ok() || !reader.is_at_end()) {
+    return std::nullopt;
+  }
+  parts.shape = *shape;
+  return parts;
+}
+
+// `file` is the first layer's, within the dump.
+std::string tag_of(std::string_view dump, std::string_view file, const HashSecret& secret) {
+  Mac mac = LogKey(as_text(secret.bytes)).begin("dump");
+  const auto before = static_cast<std::size_t>(file.data() - dump.data());
+  const auto header = filter::header_with_position(std::as_bytes(std::span(file)), "");
+  mac.add(dump.substr(0, before));
+  mac.add(as_text(header));
+  mac.add(dump.substr(before + header.size(), dump.size() - before - header.size() - kNumber));
+  return mac.finish().substr(0, kDumpTagBytes);
 }
 
 }  // namespace
@@ -37,7 +89,17 @@ std::string dump_of(const FilledFilter& filter) {
   std::string dump;
   put(dump, static_cast<std::uint64_t>(body.size() + 2 * kNumber));
   dump.append(body);
-  put(dump, filter::hash_of_definition(dump));
+  return dump + checksum_of(dump);
+}
+
+std::string tagged_dump_of(const FilledFilter& filter, const HashSecret& secret) {
+  std::string dump = dump_of(filter);
+  const std::string_view file = parts_of(dump)->layers.front();
+  const std::string tag = tag_of(dump, file, secret);
+  const auto header = filter::header_with_position(std::as_bytes(std::span(file)), tag);
+  dump.replace(static_cast<std::size_t>(file.data() - dump.data()), header.size(), as_text(header));
+  dump.resize(dump.size() - kNumber);
+  dump += checksum_of(dump);
   return dump;
 }
 
@@ -49,43 +111,63 @@ std::optional<std::uint64_t> bytes_of_dump(std::string_view front) {
              : std::nullopt;
 }
 
+std::expected<DumpFacts, std::string> facts_of_dump(std::string_view dump,
+                                                    const HashSecret& secret) {
+  const auto parts = parts_of(dump);
+  if (!parts || !dump.ends_with(checksum_of(dump.substr(0, dump.size() - kNumber)))) {
+    return damaged();
+  }
+  DumpFacts facts{.shape = parts->shape};
+  for (const std::string_view file : parts->layers) {
+    const auto front = filter::read_filter_file_front(std::as_bytes(std::span(file)));
+    if (!front) {
+      return std::unexpected(front.error().what);
+    }
+    if (front->secret_id != secret.id()) {
+      return std::unexpected<std::string>("hashed with another secret");
+    }
+    facts.bytes += FilledFilter::bytes_of(front->sizing);
+  }
+  return facts;
+}
+
+std::optional<std::string> wrong_tag(std::string_view dump, const HashSecret& secret) {
+  const auto parts = parts_of(dump);
+  const auto front = parts ? std::optional(filter::read_filter_file_front(
+                                 std::as_bytes(std::span(parts->layers.front()))))
+                           : std::nullopt;
+  if (!front || !front->has_value()) {
+    return damaged().error();
+  }
+  if ((*front)->source_position.empty()) {
+    return "it has no tag: it is of an older version of the guard; take another dump of the filter";
+  }
+  return is_same_tag((*front)->source_position, tag_of(dump, parts->layers.front(), secret))
+             ? std::nullopt
+             : std::optional<std::string>(
+                   "it was not made by a guard with this secret, or was changed since");
+}
+
 std::expected<std::unique_ptr<FilledFilter>, std::string> read_dump(
-    std::string_view dump, const filter::HashSecret& secret) {
-  static const std::string kDamaged = "it is no dump of a filter, or a damaged one";
-  if (bytes_of_dump(dump) != dump.size()) {
-    return std::unexpected(kDamaged);
+    std::string_view dump, const HashSecret& secret, filter::FilterFileOrigin origin) {
+  if (const auto facts = facts_of_dump(dump, secret); !facts) {
+    return std::unexpected(facts.error());
   }
-  const std::string_view checked = dump.substr(0, dump.size() - kNumber);
-  ByteReader sum(dump.substr(checked.size()));
-  if (sum.take<std::uint64_t>() != filter::hash_of_definition(checked)) {
-    return std::unexpected(kDamaged);
-  }
-  ByteReader reader(checked.substr(kNumber + kMagic.size()));
-  const auto shape = take_shape(reader);
-  const auto items = reader.take<std::uint64_t>();
-  const auto erased = reader.take<std::uint64_t>();
-  const auto count = reader.take<std::uint32_t>();
-  const bool is_alone = shape && (shape->exact || !shape->scales);
-  if (!reader.ok() || !shape || count == 0 || count > (is_alone ? 1 : kLayersMax) ||
-      (shape->exact && shape->kind != Kind::cuckoo)) {
-    return std::unexpected(kDamaged);
-  }
+  const Parts parts = *parts_of(dump);
   FilledFilter::Layers layers;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::string_view bytes = reader.take_long_text();
-    auto layer = filter::parse_filter_file(std::as_bytes(std::span(bytes)), secret);
+  for (const std::string_view file : parts.layers) {
+    auto layer = filter::parse_filter_file(std::as_bytes(std::span(file)), secret, origin);
     if (!layer) {
       return std::unexpected(layer.error().what);
     }
-    if (layer->filter->sizing().deletes != FilledFilter::deletes_of(*shape)) {
-      return std::unexpected(kDamaged);
-    }
     layers.push_back(std::move(layer->filter));
   }
-  if (!reader.is_at_end()) {
-    return std::unexpected(kDamaged);
+  auto filter =
+      std::make_unique<FilledFilter>(parts.shape, std::move(layers), parts.items, parts.erased);
+  if (const auto misfit = filter->misfit()) {
+    return std::unexpected(*misfit);
   }
-  return std::make_unique<FilledFilter>(*shape, std::move(layers), items, erased);
+  return filter;
 }
 
 }  // namespace cuckooguard::filled

@@ -4,9 +4,16 @@
 //   u64 bytes of all, "CGFILTER", shape, u64 items, u64 erased, u32 layers,
 //   for each u64 bytes and a filter file (filter/filter_file.h); u64 checksum of all before it
 //
-// Threads: any; dump_of() on the filter's writer's. Errors: a sentence. Limits: none of its own.
+// What a client is given has a tag: the first kDumpTagBytes of an HMAC-SHA-256 of all but the
+// checksum, with the secret that items are hashed with. It stands where the first layer's file says
+// its source position, empty while the tag is computed: whoever knows of no tags reads over it.
+//
+// Threads: any; dump_of() on the filter's writer's. Errors: a sentence; std::bad_alloc. Limits:
+// none of its own. Source: RFC 2104.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <expected>
 #include <memory>
 #include <optional>
@@ -14,13 +21,33 @@
 #include <string_view>
 
 #include "filled/filled_filter.h"
+#include "filter/filter_file.h"
 
 namespace cuckooguard::filled {
 
+inline constexpr std::size_t kDumpTagBytes = 16;
+
+// Of one that is not unsure.
 std::string dump_of(const FilledFilter& filter);
+std::string tagged_dump_of(const FilledFilter& filter, const filter::HashSecret& secret);
 // How long a dump is that begins like this; nothing: it is none.
 std::optional<std::uint64_t> bytes_of_dump(std::string_view front);
+
+// What a dump says of its filter before that is made.
+struct DumpFacts {
+  Shape shape;
+  std::uint64_t bytes = 0;  // that the filter takes
+};
+// Nothing is damaged, and it is of this secret: what is still wrong with it, somebody has made up.
+std::expected<DumpFacts, std::string> facts_of_dump(std::string_view dump,
+                                                    const filter::HashSecret& secret);
+// Why it is not one that was made with this secret for a client; nothing: it is.
+std::optional<std::string> wrong_tag(std::string_view dump, const filter::HashSecret& secret);
+
+// Of a stranger's dump all is checked that a filter must be.
 std::expected<std::unique_ptr<FilledFilter>, std::string> read_dump(
-    std::string_view dump, const filter::HashSecret& secret);
+    std::string_view dump,
+    const filter::HashSecret& secret,
+    filter::FilterFileOrigin origin = filter::FilterFileOrigin::own);
 
 }  // namespace cuckooguard::filled

@@ -47,6 +47,32 @@ FilledFilter::FilledFilter(const Shape& shape,
                            std::uint64_t erased)
     : shape_(shape), layers_(std::move(layers)), items_(items), erased_(erased) {}
 
+FilledFilter::FilledFilter(const Shape& shape, std::uint64_t bytes, std::string why)
+    : shape_(shape), unsure_bytes_(bytes), why_unsure_(std::move(why)) {}
+
+// A little less room than is made for a layer may be that of another version's.
+std::optional<std::string> FilledFilter::misfit() const {
+  constexpr double kLeast = 0.9;
+  constexpr std::uint64_t kItemsToldMax = std::uint64_t{1} << 56U;
+  const bool is_alone = shape_.exact || !shape_.scales;
+  if (layers_.empty() || layers_.size() > (is_alone ? 1 : kLayersMax)) {
+    return "it has too many layers, or none";
+  }
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const auto wanted = static_cast<double>(sizing_of(shape_, i).capacity());
+    if (layers_[i]->sizing().deletes != deletes_of(shape_) ||
+        static_cast<double>(layers_[i]->sizing().capacity()) < kLeast * wanted) {
+      return "its layers are not those of such a filter";
+    }
+  }
+  const Facts now = facts();
+  if (now.items > kItemsToldMax || now.erased > kItemsToldMax ||
+      (shape_.exact && now.items != layers_.front()->stats().items)) {
+    return "its items are not those that it has";
+  }
+  return std::nullopt;
+}
+
 // With what an exact one counts.
 std::uint64_t FilledFilter::bytes_of(const filter::Sizing& sizing) {
   const bool counts = sizing.deletes == DeleteMode::exact;
@@ -58,7 +84,7 @@ std::uint64_t FilledFilter::bytes_for(const Shape& shape) {
 }
 
 std::uint64_t FilledFilter::bytes() const {
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = unsure_bytes_;
   for (const auto& layer : layers_) {
     bytes += bytes_of(layer->sizing());
   }
@@ -66,7 +92,8 @@ std::uint64_t FilledFilter::bytes() const {
 }
 
 bool FilledFilter::may_contain(std::uint64_t hash) const noexcept {
-  return std::ranges::any_of(layers_, [&](const auto& layer) { return layer->may_contain(hash); });
+  return is_unsure() ||
+         std::ranges::any_of(layers_, [&](const auto& layer) { return layer->may_contain(hash); });
 }
 
 FilledFilter::Facts FilledFilter::facts() const noexcept {
@@ -104,6 +131,10 @@ std::optional<std::uint64_t> FilledFilter::bytes_to_grow() const {
   const bool has_most = is_rebuilt() ? layers_.back()->sizing().capacity() >= kItemsMax
                                      : layers_.size() == kLayersMax;
   return !shape_.scales || has_most ? std::nullopt : std::optional(bytes_of(next_sizing()));
+}
+
+std::uint64_t FilledFilter::bytes_when_grown() const {
+  return bytes_of(next_sizing()) + (is_rebuilt() ? 0 : bytes());
 }
 
 std::unique_ptr<FilledFilter> FilledFilter::grown() const {

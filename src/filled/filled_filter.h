@@ -20,9 +20,12 @@
 //
 // A filter does not change its layers: grown() is another one, which has the same tables.
 //
+// An unsure one stands for a filter that this guard cannot have: it has no layers, and any item may
+// be in it. Nothing is added to it, and nothing erased.
+//
 // Threads:   may_contain() and facts() from any; all else, and grown() of it, from one writer.
 // Lifetimes: the tables live as long as any filter that has them.
-// Errors:    none, but std::bad_alloc.
+// Errors:    none, but std::bad_alloc, after which all is as before.
 // Limits:    kLayersMax; kItemsMax in the last layer.
 // Source:    the series of layers: Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters",
 //            2007, with a tightening ratio of 1/2.
@@ -33,6 +36,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -80,14 +84,22 @@ class FilledFilter {
   FilledFilter(const Shape& shape, const filter::HashSecret& secret);
   // Of a dump, or grown.
   FilledFilter(const Shape& shape, Layers layers, std::uint64_t items, std::uint64_t erased);
+  // An unsure one: what it takes where it is whole, and why it is not here, in a sentence.
+  FilledFilter(const Shape& shape, std::uint64_t bytes, std::string why);
+
+  // Why no filter of this shape can have these layers and items; nothing: it can.
+  std::optional<std::string> misfit() const;
 
   // What the first layer takes, and what all do: as they are made, the same on every guard.
   static std::uint64_t bytes_for(const Shape& shape);
+  static std::uint64_t bytes_of(const filter::Sizing& sizing);
   std::uint64_t bytes() const;
   static filter::DeleteMode deletes_of(const Shape& shape);
 
   // --- any thread ---
   const Shape& shape() const { return shape_; }
+  bool is_unsure() const { return layers_.empty(); }
+  const std::string& why_unsure() const { return why_unsure_; }
   bool may_contain(std::uint64_t hash) const noexcept;
   Facts facts() const noexcept;
   std::uint64_t items() const noexcept { return items_.load(std::memory_order_relaxed); }
@@ -98,7 +110,8 @@ class FilledFilter {
   bool is_full() const noexcept;
   // What the next layer takes, or the larger table; nothing: it does not grow.
   std::optional<std::uint64_t> bytes_to_grow() const;
-  std::unique_ptr<FilledFilter> grown() const;  // if bytes_to_grow() has a value
+  std::uint64_t bytes_when_grown() const;       // if bytes_to_grow() has a value
+  std::unique_ptr<FilledFilter> grown() const;  // the same
 
   void add(std::uint64_t hash);
   // False: there was none.
@@ -107,7 +120,6 @@ class FilledFilter {
 
  private:
   static filter::Sizing sizing_of(const Shape& shape, std::size_t layer);
-  static std::uint64_t bytes_of(const filter::Sizing& sizing);
   bool is_rebuilt() const { return shape_.kind == Kind::cuckoo && shape_.exact; }
   filter::Sizing next_sizing() const;
 
@@ -115,6 +127,8 @@ class FilledFilter {
   Layers layers_;
   std::atomic<std::uint64_t> items_{0};
   std::atomic<std::uint64_t> erased_{0};
+  std::uint64_t unsure_bytes_ = 0;
+  std::string why_unsure_;
 };
 
 }  // namespace cuckooguard::filled

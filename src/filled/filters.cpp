@@ -1,9 +1,11 @@
 #include "filled/filters.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "filled/dump.h"
+#include "filter/page_memory.h"
 
 namespace cuckooguard::filled {
 namespace {
@@ -22,35 +24,85 @@ std::vector<const typename Map::value_type*> in_order(const Map& map) {
   return all;
 }
 
+constexpr std::string_view kNoRoomHere =
+    "it takes more than filters.max_memory of this guard, or its machine, has room for";
+
+Outcome unknown(const std::string& why) {
+  return {.status = Outcome::Status::unknown,
+          .why = "it was done where there is room for the filter, and here it is not known how: " +
+                 why};
+}
+
 }  // namespace
 
-Filters::Filters(const filter::HashSecret& secret)
-    : hash_(secret), published_(std::make_shared<Directory>()) {}
+Filters::Filters(const filter::HashSecret& secret, Room room)
+    : hash_(secret), room_(room), published_(std::make_shared<Directory>()) {}
 
 std::shared_ptr<const Directory> Filters::directory() const {
   const std::lock_guard lock(mutex_);
   return published_;
 }
 
-Filters::Totals Filters::totals() const noexcept {
-  return {.filters = told_filters_.load(std::memory_order_relaxed),
-          .items = told_items_.load(std::memory_order_relaxed),
-          .bytes = told_bytes_.load(std::memory_order_relaxed)};
+Filters::Totals Filters::totals() const {
+  const std::lock_guard lock(mutex_);
+  return told_;
 }
 
 void Filters::publish_changes() {
-  told_filters_.store(all_.size(), std::memory_order_relaxed);
-  told_items_.store(items_, std::memory_order_relaxed);
-  told_bytes_.store(bytes_, std::memory_order_relaxed);
-  if (!std::exchange(has_changed_, false)) {
-    return;
-  }
-  auto next = std::make_shared<const Directory>(all_);
+  now_.filters = all_.size();
+  auto next = has_changed_ ? std::make_shared<const Directory>(all_) : nullptr;
   {
     const std::lock_guard lock(mutex_);
+    told_ = now_;
+    if (!next) {
+      return;
+    }
     published_.swap(next);
   }
+  has_changed_ = false;
   version_.fetch_add(1, std::memory_order_release);
+}
+
+void Filters::come(std::uint64_t bytes, bool is_unsure) {
+  now_.bytes += bytes;
+  now_.unsure += is_unsure ? 1 : 0;
+  now_.unsure_bytes += is_unsure ? bytes : 0;
+}
+
+void Filters::go(std::uint64_t bytes, bool is_unsure) {
+  now_.bytes -= bytes;
+  now_.unsure -= is_unsure ? 1 : 0;
+  now_.unsure_bytes -= is_unsure ? bytes : 0;
+}
+
+std::string Filters::why_unsure() const {
+  for (const auto& [name, named] : all_) {
+    if (named.filter->is_unsure()) {
+      return "the filter " + name + " is unsure: " + named.filter->why_unsure();
+    }
+  }
+  for (const auto& [name, loading] : loading_) {
+    if (loading.is_unsure) {
+      return "the filter " + name +
+             ", which is being loaded, is unsure: " + std::string(kNoRoomHere);
+    }
+  }
+  return {};
+}
+
+// A filter is read from a dump that is in memory, too, within one of all.
+bool Filters::has_room_for_unsure() const {
+  constexpr std::uint64_t kWhileRead = 3;
+  if (now_.bytes > room_.bytes_max) {
+    return false;
+  }
+  try {
+    const filter::PageMemory probe(kWhileRead * now_.unsure_bytes / sizeof(std::uint64_t) + 1,
+                                   false);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 const Named* Filters::find(std::string_view name) const {
@@ -59,7 +111,22 @@ const Named* Filters::find(std::string_view name) const {
 }
 
 void Filters::set(const std::string& name, Named named) {
+  take_out(name);
+  come(named.filter->bytes(), named.filter->is_unsure());
+  now_.items += named.filter->items();
   all_.insert_or_assign(name, std::move(named));
+  has_changed_ = true;
+}
+
+void Filters::take_out(const std::string& name) {
+  const auto found = all_.find(name);
+  if (found == all_.end()) {
+    return;
+  }
+  const FilledFilter& filter = *found->second.filter;
+  go(filter.bytes(), filter.is_unsure());
+  now_.items -= filter.items();
+  all_.erase(found);
   has_changed_ = true;
 }
 
@@ -94,10 +161,7 @@ Outcome Filters::do_apply(const Operation& operation) {
         return {.status = Status::no_filter};
       }
       if (operation.kind == drop) {
-        bytes_ -= named->filter->bytes();
-        items_ -= named->filter->items();
-        all_.erase(operation.filter);
-        has_changed_ = true;
+        take_out(operation.filter);
       } else {
         Named next = *named;
         next.until = operation.until;
@@ -120,26 +184,64 @@ Outcome Filters::do_apply(const Operation& operation) {
   if (named->filter->shape().kind != operation.shape.kind) {
     return {.status = Status::wrong_kind};
   }
-  if (operation.kind == dump) {
-    return {.blob = dump_of(*named->filter)};
+  if (named->filter->is_unsure()) {
+    return unknown(named->filter->why_unsure());
   }
-  const std::uint64_t items_before = named->filter->items();
+  if (operation.kind != dump) {
+    return change_items(operation, *named);
+  }
+  try {
+    return {.blob = tagged_dump_of(*named->filter, hash_.secret())};
+  } catch (const std::exception& error) {
+    return {.status = Status::unknown,
+            .why = std::string("there is no memory for a dump: ") + error.what()};
+  }
+}
+
+Outcome Filters::change_items(const Operation& operation, Named& named) {
+  Outcome outcome;
+  const std::uint64_t items_before = named.filter->items();
   for (const std::uint64_t hash : operation.hashes) {
-    if (operation.kind == count) {
-      outcome.counts.push_back(named->filter->count(hash));
-    } else if (operation.kind == erase) {
-      outcome.items.push_back(named->filter->erase(hash) ? ItemOutcome::done
-                                                         : ItemOutcome::not_done);
+    if (operation.kind == Operation::Kind::count) {
+      outcome.counts.push_back(named.filter->count(hash));
+    } else if (operation.kind == Operation::Kind::erase) {
+      outcome.items.push_back(named.filter->erase(hash) ? ItemOutcome::done
+                                                        : ItemOutcome::not_done);
     } else {
-      outcome.items.push_back(add_item(hash, operation, *named));
+      outcome.items.push_back(add_item(hash, operation, named));
+    }
+    if (named.filter->is_unsure()) {
+      outcome = unknown(named.filter->why_unsure());
+      break;
     }
   }
-  items_ += named->filter->items() - items_before;
+  now_.items += named.filter->items() - items_before;
   return outcome;
 }
 
 bool Filters::has_room(const Operation& operation, std::uint64_t bytes) const {
-  return bytes <= operation.bytes_max && bytes_ <= operation.bytes_max - bytes;
+  return bytes <= operation.bytes_max && now_.bytes <= operation.bytes_max - bytes;
+}
+
+bool Filters::has_room_here(std::uint64_t bytes) const {
+  const std::uint64_t held = now_.bytes - now_.unsure_bytes;
+  return bytes <= room_.bytes_max && held <= room_.bytes_max - bytes;
+}
+
+template <typename Make>
+std::shared_ptr<FilledFilter> Filters::made_here(const Shape& shape,
+                                                 std::uint64_t bytes,
+                                                 std::uint64_t more,
+                                                 const Make& make) const {
+  if (has_room_here(more)) {
+    try {
+      return make();
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  return room_.is_one_of_several
+             ? std::make_shared<FilledFilter>(shape, bytes, std::string(kNoRoomHere))
+             : nullptr;
 }
 
 Outcome Filters::create_filter(const Operation& operation) {
@@ -150,10 +252,13 @@ Outcome Filters::create_filter(const Operation& operation) {
   if (all_.size() + loading_.size() >= operation.filters_max || !has_room(operation, bytes)) {
     return {.status = Outcome::Status::no_room};
   }
-  set(operation.filter,
-      {.filter = std::make_shared<FilledFilter>(operation.shape, hash_.secret()),
-       .incarnation = ++incarnations_});
-  bytes_ += bytes;
+  auto made = made_here(operation.shape, bytes, bytes, [&] {
+    return std::make_shared<FilledFilter>(operation.shape, hash_.secret());
+  });
+  if (!made) {
+    return {.status = Outcome::Status::no_room};
+  }
+  set(operation.filter, {.filter = std::move(made), .incarnation = ++incarnations_});
   return {};
 }
 
@@ -182,8 +287,15 @@ ItemOutcome Filters::make_room(const Operation& operation, Named& named) {
     return ItemOutcome::no_room;
   }
   const std::uint64_t before = named.filter->bytes();
-  named.filter = named.filter->grown();
-  bytes_ += named.filter->bytes() - before;
+  auto grown = made_here(named.filter->shape(), named.filter->bytes_when_grown(), *more, [&] {
+    return std::shared_ptr(named.filter->grown());
+  });
+  if (!grown) {
+    return ItemOutcome::no_room;
+  }
+  go(before, false);
+  come(grown->bytes(), grown->is_unsure());
+  named.filter = std::move(grown);
   has_changed_ = true;
   return ItemOutcome::done;
 }
@@ -193,10 +305,15 @@ ItemOutcome Filters::add_item(std::uint64_t hash, const Operation& operation, Na
     return ItemOutcome::not_done;
   }
   const ItemOutcome room = make_room(operation, named);
-  if (room == ItemOutcome::done) {
+  if (room == ItemOutcome::done && !named.filter->is_unsure()) {
     named.filter->add(hash);
   }
   return room;
+}
+
+void Filters::end_loading(AllLoading::iterator loading) {
+  go(loading->second.claimed, loading->second.is_unsure);
+  loading_.erase(loading);
 }
 
 Outcome Filters::begin_loading(const Operation& operation) {
@@ -204,15 +321,11 @@ Outcome Filters::begin_loading(const Operation& operation) {
   if (find(operation.filter) != nullptr) {
     return {.status = Status::exists};
   }
-  const auto drop = [this](AllLoading::iterator loading) {
-    bytes_ -= loading->second.claimed;
-    loading_.erase(loading);
-  };
   if (const auto before = loading_.find(operation.filter); before != loading_.end()) {
-    drop(before);
+    end_loading(before);
   }
   if (loading_.size() == kLoadingMax) {
-    drop(std::ranges::min_element(
+    end_loading(std::ranges::min_element(
         loading_, {}, [](const auto& each) { return each.second.number; }));
   }
   const auto claimed = bytes_of_dump(operation.blob);
@@ -222,9 +335,26 @@ Outcome Filters::begin_loading(const Operation& operation) {
   if (all_.size() + loading_.size() >= operation.filters_max || !has_room(operation, *claimed)) {
     return {.status = Status::no_room};
   }
-  bytes_ += *claimed;
-  loading_[operation.filter] = {.claimed = *claimed, .number = ++incarnations_, .bytes = {}};
+  const bool is_unsure = !has_room_here(*claimed);
+  come(*claimed, is_unsure);
+  loading_[operation.filter] = {
+      .claimed = *claimed, .number = ++incarnations_, .is_unsure = is_unsure};
   return {};
+}
+
+void Filters::receive(Loading& loading, std::string_view piece) {
+  loading.received += piece.size();
+  ++loading.next;
+  if (loading.is_unsure) {
+    return;
+  }
+  try {
+    loading.bytes += piece;
+  } catch (const std::bad_alloc&) {
+    loading.bytes = {};
+    go(loading.claimed, false);
+    come(loading.claimed, loading.is_unsure = true);
+  }
 }
 
 Outcome Filters::load_piece(const Operation& operation) {
@@ -238,33 +368,61 @@ Outcome Filters::load_piece(const Operation& operation) {
   if (found == loading_.end() || found->second.next != operation.piece) {
     return {.status = Status::bad_dump, .why = "its pieces must come one after the other"};
   }
-  Loading& loading = found->second;
-  loading.bytes += operation.blob;
-  ++loading.next;
-  if (loading.bytes.size() < loading.claimed) {
+  receive(found->second, operation.blob);
+  if (found->second.received < found->second.claimed) {
     return {};
   }
-  auto read = read_dump(loading.bytes, hash_.secret());
-  bytes_ -= loading.claimed;
-  loading_.erase(found);
-  if (!read) {
-    return {.status = Status::bad_dump, .why = read.error()};
-  }
-  if ((*read)->shape().kind != operation.shape.kind) {
-    return {.status = Status::wrong_kind};
-  }
-  const std::uint64_t bytes = (*read)->bytes();
-  const std::uint64_t items = (*read)->items();
-  if (find(operation.filter) != nullptr) {
-    return {.status = Status::exists};
-  }
-  if (!has_room(operation, bytes)) {
+  const Loading whole = std::move(found->second);
+  end_loading(found);
+  return load_whole(operation, whole);
+}
+
+Outcome Filters::load_whole(const Operation& operation, const Loading& loading) {
+  using Status = Outcome::Status;
+  const auto bad_dump = [](std::string why) {
+    return Outcome{.status = Status::bad_dump, .why = std::move(why)};
+  };
+  const bool is_there = find(operation.filter) != nullptr;
+  if (loading.is_unsure && !room_.is_one_of_several) {
     return {.status = Status::no_room};
   }
-  set(operation.filter, {.filter = *std::move(read), .incarnation = ++incarnations_});
-  bytes_ += bytes;
-  items_ += items;
-  return {};
+  if (loading.is_unsure) {  // nor is it known whether it is a dump
+    if (!is_there) {
+      set(operation.filter,
+          {.filter = std::make_shared<FilledFilter>(
+               operation.shape, loading.claimed, std::string(kNoRoomHere)),
+           .incarnation = ++incarnations_});
+    }
+    return unknown(std::string(kNoRoomHere));
+  }
+  if (const auto why = wrong_tag(loading.bytes, hash_.secret()); operation.must_be_tagged && why) {
+    return bad_dump(*why);
+  }
+  const auto facts = facts_of_dump(loading.bytes, hash_.secret());
+  if (!facts) {
+    return bad_dump(facts.error());
+  }
+  std::string why;
+  auto made = made_here(facts->shape, facts->bytes, facts->bytes, [&] {
+    auto read = read_dump(loading.bytes, hash_.secret(), filter::FilterFileOrigin::stranger);
+    why = read ? "" : read.error();
+    return read ? std::shared_ptr(*std::move(read)) : nullptr;
+  });
+  if (!why.empty()) {
+    return bad_dump(why);
+  }
+  if (facts->shape.kind != operation.shape.kind) {
+    return {.status = Status::wrong_kind};
+  }
+  if (is_there) {
+    return {.status = Status::exists};
+  }
+  if (!made || !has_room(operation, facts->bytes)) {
+    return {.status = Status::no_room};
+  }
+  const bool is_unsure = made->is_unsure();
+  set(operation.filter, {.filter = std::move(made), .incarnation = ++incarnations_});
+  return is_unsure ? unknown(std::string(kNoRoomHere)) : Outcome();
 }
 
 std::vector<Operation> Filters::expired(std::uint64_t now) const {
@@ -315,45 +473,51 @@ std::string Filters::dump(const std::function<void()>& between) const {
 }
 
 std::expected<void, std::string> Filters::restore(std::string_view dump) {
+  Filters next(hash_.secret(), room_);
   ByteReader reader(dump);
   const auto version = reader.take<std::uint8_t>();
-  const auto incarnations = reader.take<std::uint64_t>();
-  std::uint64_t items = 0;
-  std::uint64_t bytes = 0;
-  AllLoading all_loading;
+  next.incarnations_ = reader.take<std::uint64_t>();
   for (auto left = reader.take<std::uint32_t>(); left > 0 && reader.ok(); --left) {
     const std::string name(reader.take_text());
     Loading loading;
     loading.next = reader.take<std::uint64_t>();
     loading.claimed = reader.take<std::uint64_t>();
     loading.number = reader.take<std::uint64_t>();
-    loading.bytes = reader.take_long_text();
-    bytes += loading.claimed;
-    all_loading.emplace(name, std::move(loading));
+    const std::string_view bytes = reader.take_long_text();
+    loading.is_unsure = !next.has_room_here(loading.claimed);
+    next.come(loading.claimed, loading.is_unsure);
+    loading.received = bytes.size();
+    loading.bytes = loading.is_unsure ? "" : bytes;
+    next.loading_.emplace(name, std::move(loading));
   }
-  Directory all;
   for (auto left = reader.take<std::uint32_t>(); left > 0 && reader.ok(); --left) {
     const std::string name(reader.take_text());
     Named named;
     named.incarnation = reader.take<std::uint64_t>();
     named.until = reader.take<std::uint64_t>();
-    auto read = read_dump(reader.take_long_text(), hash_.secret());
-    if (!read) {
-      return std::unexpected("filter " + name + ": " + read.error());
+    const std::string_view bytes = reader.take_long_text();
+    const auto facts = facts_of_dump(bytes, hash_.secret());
+    if (!facts) {
+      return std::unexpected("filter " + name + ": " + facts.error());
     }
-    items += (*read)->items();
-    bytes += (*read)->bytes();
-    named.filter = *std::move(read);
-    all.emplace(name, std::move(named));
+    std::string why(kNoRoomHere);
+    named.filter = next.made_here(facts->shape, facts->bytes, facts->bytes, [&] {
+      auto read = read_dump(bytes, hash_.secret());
+      why = read ? "" : read.error();
+      return read ? std::shared_ptr(*std::move(read)) : nullptr;
+    });
+    if (!named.filter) {
+      named.filter = std::make_shared<FilledFilter>(facts->shape, facts->bytes, why);
+    }
+    next.set(name, std::move(named));
   }
   if (!reader.ok() || !reader.is_at_end() || version != kDumpVersion) {
     return std::unexpected("it is no dump of filters, or a damaged one");
   }
-  all_ = std::move(all);
-  items_ = items;
-  loading_ = std::move(all_loading);
-  incarnations_ = incarnations;
-  bytes_ = bytes;
+  all_ = std::move(next.all_);
+  loading_ = std::move(next.loading_);
+  now_ = next.now_;
+  incarnations_ = next.incarnations_;
   has_changed_ = true;
   publish_changes();
   return {};
@@ -362,9 +526,8 @@ std::expected<void, std::string> Filters::restore(std::string_view dump) {
 void Filters::clear() {
   all_.clear();
   loading_.clear();
+  now_ = {};
   incarnations_ = 0;
-  items_ = 0;
-  bytes_ = 0;
   has_changed_ = true;
   publish_changes();
 }

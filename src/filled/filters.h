@@ -4,15 +4,22 @@
 //   apply(operation) ──▶ filters ──▶ directory() ── any thread: may_contain
 //
 // Every apply() is the same on every guard: it depends on no clock and no setting of theirs; what
-// limits there are, the operation says.
+// limits there are, the operation says. So does what is wrong with a dump.
+//
+// Memory. What others have room for, this process may not (Room). If others apply the same, the
+// filter that has no room is unsure from then on: any item may be in it, what is done to it has an
+// outcome that is not known here, and all goes on. It is again as it should be with a restore() of
+// what another guard has, or gone when it is dropped. Limits are judged without what an unsure one
+// may have grown by. If nobody else has it, nothing is made or grown: `no_room`.
 //
 // Expiry. A filter that is past its time is gone for whoever asks (Named::is_there); it is taken
 // out by an operation in the log (expired()), so that every guard loses it at the same place.
 //
 // Threads:   directory(), totals() and hash() from any; all else from one writer at a time.
 // Lifetimes: a directory lives as long as somebody has it, and its filters do.
-// Errors:    outcomes; restore() says what is wrong.
-// Limits:    an operation's. A directory is copied for each change of which filters there are, and
+// Errors:    outcomes; restore() says what is wrong. std::bad_alloc where a little is not to be
+// had. Limits:    an operation's. A directory is copied for each change of which filters there are,
+// and
 //            for each that grows. kLoadingMax dumps are loaded at a time; one more ends the oldest.
 #pragma once
 
@@ -57,18 +64,27 @@ class Filters {
   struct Totals {
     std::uint64_t filters = 0;
     std::uint64_t items = 0;
-    std::uint64_t bytes = 0;  // with what is being loaded
+    std::uint64_t bytes = 0;   // with what is being loaded, and with what unsure ones would take
+    std::uint64_t unsure = 0;  // filters, and dumps that are being loaded
+    std::uint64_t unsure_bytes = 0;
   };
 
-  explicit Filters(const filter::HashSecret& secret);
+  // Of this process, whatever operations allow.
+  struct Room {
+    std::uint64_t bytes_max = std::uint64_t{1} << 62U;
+    bool is_one_of_several = false;
+  };
+
+  explicit Filters(const filter::HashSecret& secret) : Filters(secret, Room()) {}
+  Filters(const filter::HashSecret& secret, Room room);
 
   // --- any thread ---
   std::shared_ptr<const Directory> directory() const;
   // Changes with directory(), before it.
   std::uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
   std::uint64_t hash(std::string_view item) const noexcept { return hash_(item); }
-  // Of all: nobody has to go through them. Each is of the last apply(), not all of the same.
-  Totals totals() const noexcept;
+  // Of all: nobody has to go through them. As of the last apply().
+  Totals totals() const;
 
   // --- the writer ---
   Outcome apply(const Operation& operation);
@@ -76,9 +92,14 @@ class Filters {
   std::vector<Outcome> apply(std::span<const Operation> operations);
   // Operations that take out what is past its time.
   std::vector<Operation> expired(std::uint64_t now) const;
+  // Of an unsure one, in a sentence with its name; empty: none is.
+  std::string why_unsure() const;
+  // That those which are unsure would find room now.
+  bool has_room_for_unsure() const;
   // What has been applied so far; and it is as if that had been applied here. A sentence: it is not
-  // what dump() gives, or was hashed with another secret; then all is as before. `between` is
-  // called between two filters: operations may be applied meanwhile, and are in the dump or not.
+  // what dump() gives, or was hashed with another secret; then all is as before. A filter that has
+  // no room here, or that cannot be, is unsure then. `between` is called between two filters:
+  // operations may be applied meanwhile, and are in the dump or not. None is unsure at a dump().
   std::string dump(const std::function<void()>& between = [] {}) const;
   std::expected<void, std::string> restore(std::string_view dump);
   void clear();
@@ -88,7 +109,9 @@ class Filters {
     std::uint64_t next = 1;
     std::uint64_t claimed = 0;  // bytes of all
     std::uint64_t number = 0;   // of all that have begun: the oldest one has the least
-    std::string bytes;
+    std::uint64_t received = 0;
+    std::string bytes{};     // those; none if it is unsure
+    bool is_unsure = false;  // it has no room here
   };
   using AllLoading = std::unordered_map<std::string, Loading>;
 
@@ -96,30 +119,42 @@ class Filters {
   Outcome create_filter(const Operation& operation);
   Outcome load_piece(const Operation& operation);
   Outcome begin_loading(const Operation& operation);
+  void end_loading(AllLoading::iterator loading);
+  void receive(Loading& loading, std::string_view piece);
+  Outcome load_whole(const Operation& operation, const Loading& loading);
   const Named* find(std::string_view name) const;
   // Null: there is none, or `outcome` says why there cannot be one.
   Named* find_or_make(const Operation& operation, Outcome& outcome);
   bool has_room(const Operation& operation, std::uint64_t bytes) const;
+  bool has_room_here(std::uint64_t bytes) const;
+  // Made by `make`, or an unsure one if there is no room here; null: nobody else has it.
+  template <typename Make>
+  std::shared_ptr<FilledFilter> made_here(const Shape& shape,
+                                          std::uint64_t bytes,
+                                          std::uint64_t more,
+                                          const Make& make) const;
+  Outcome change_items(const Operation& operation, Named& named);
   ItemOutcome make_room(const Operation& operation, Named& named);
   ItemOutcome add_item(std::uint64_t hash, const Operation& operation, Named& named);
+  // In the totals, but for its items.
+  void come(std::uint64_t bytes, bool is_unsure);
+  void go(std::uint64_t bytes, bool is_unsure);
   void set(const std::string& name, Named named);
+  void take_out(const std::string& name);
   void publish_changes();
 
   filter::KeyHash hash_;
+  Room room_;
   // The writer's:
   Directory all_;
   bool has_changed_ = false;  // since it was published
-  std::uint64_t items_ = 0;
-  std::uint64_t bytes_ = 0;  // of all filters, and of what is being loaded
+  Totals now_;
   std::uint64_t incarnations_ = 0;
   AllLoading loading_;
-  mutable std::mutex mutex_;  // for the pointer
+  mutable std::mutex mutex_;  // for what follows
   std::shared_ptr<const Directory> published_;
+  Totals told_;
   std::atomic<std::uint64_t> version_{0};
-  // As totals() has them:
-  std::atomic<std::uint64_t> told_filters_{0};
-  std::atomic<std::uint64_t> told_items_{0};
-  std::atomic<std::uint64_t> told_bytes_{0};
 };
 
 }  // namespace cuckooguard::filled

@@ -45,7 +45,11 @@ std::optional<Shape> take_shape(ByteReader& from) {
 void put(std::string& out, const Operation& operation) {
   put(out, static_cast<std::uint8_t>(operation.kind));
   put_text(out, operation.filter);
-  put(out, static_cast<std::uint8_t>(operation.missing));
+  // One byte for both: no dump is loaded into a filter that is there. Guards before there were tags
+  // read over it.
+  put(out,
+      operation.kind == Operation::Kind::load ? static_cast<std::uint8_t>(operation.must_be_tagged)
+                                              : static_cast<std::uint8_t>(operation.missing));
   put(out, operation.shape);
   put(out, static_cast<std::uint32_t>(operation.hashes.size()));
   for (const std::uint64_t hash : operation.hashes) {
@@ -79,7 +83,11 @@ std::optional<Operation> take_operation(ByteReader& from) {
     return std::nullopt;
   }
   operation.kind = static_cast<Operation::Kind>(kind);
-  operation.missing = static_cast<Operation::Missing>(missing);
+  if (operation.kind == Operation::Kind::load) {
+    operation.must_be_tagged = missing != 0;
+  } else {
+    operation.missing = static_cast<Operation::Missing>(missing);
+  }
   operation.shape = *shape;
   return operation;
 }

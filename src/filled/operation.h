@@ -39,6 +39,9 @@ struct Operation {
   std::uint64_t piece = 0;  // of load, from 1 on
   std::uint64_t incarnation = 0;
   std::string blob{};
+  // Of load: the dump must be one that a guard has made (filled/dump.h). Guards before there were
+  // tags do not ask for it, nor do those that apply what such a guard has let in.
+  bool must_be_tagged = false;
   // How many filters, and bytes, there may be with what this makes: the limits of the guard that
   // has it put into the log. So they are the same for all that apply it.
   std::uint64_t filters_max = kItemsMax;

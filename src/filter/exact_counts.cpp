@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 namespace cuckooguard::filter {
 namespace {
@@ -20,6 +21,10 @@ std::uint64_t slots_for(std::uint64_t keys) {
   return static_cast<std::uint64_t>(static_cast<double>(keys) / kLoadMax) + kSlotsMin;
 }
 
+std::uint64_t words_for(std::uint64_t slots) {
+  return slots + (slots + 7) / 8;
+}
+
 }  // namespace
 
 ExactCounts::ExactCounts(std::uint64_t expected_keys) {
@@ -31,8 +36,12 @@ std::uint64_t ExactCounts::bytes_for(std::uint64_t expected_keys) {
 }
 
 void ExactCounts::allocate(std::uint64_t slots) {
+  memory_ = std::make_unique<PageMemory>(words_for(slots), false);
+  use(slots);
+}
+
+void ExactCounts::use(std::uint64_t slots) noexcept {
   slots_ = slots;
-  memory_ = std::make_unique<PageMemory>(slots + (slots + 7) / 8, false);
   hashes_ = memory_->words();
   counts_ = reinterpret_cast<std::uint8_t*>(hashes_ + slots);
 }
@@ -96,10 +105,7 @@ ExactCounts::Removal ExactCounts::remove(std::uint64_t hash) {
 // Moves later entries of the run back so that no probe stops at the gap before its hash.
 void ExactCounts::close_gap(std::uint64_t gap) {
   for (std::uint64_t slot = next(gap); counts_[slot] != 0; slot = next(slot)) {
-    const std::uint64_t wanted = home(hashes_[slot]);
-    const std::uint64_t distance = slot >= wanted ? slot - wanted : slot + slots_ - wanted;
-    const std::uint64_t to_gap = slot >= gap ? slot - gap : slot + slots_ - gap;
-    if (distance >= to_gap) {
+    if (distance(home(hashes_[slot]), slot) >= distance(gap, slot)) {
       hashes_[gap] = hashes_[slot];
       counts_[gap] = counts_[slot];
       counts_[slot] = 0;
@@ -114,10 +120,11 @@ std::uint64_t ExactCounts::count(std::uint64_t hash) const {
 }
 
 void ExactCounts::grow() {
-  const std::unique_ptr<PageMemory> old_memory = std::move(memory_);
   const std::span<const std::uint64_t> old_hashes(hashes_, slots_);
   const std::span<const std::uint8_t> old_counts(counts_, slots_);
-  allocate(slots_ + slots_ / 2);
+  auto larger = std::make_unique<PageMemory>(words_for(slots_ + slots_ / 2), false);
+  const std::unique_ptr<PageMemory> old_memory = std::exchange(memory_, std::move(larger));
+  use(slots_ + slots_ / 2);
   for (std::size_t i = 0; i < old_hashes.size(); ++i) {
     if (old_counts[i] != 0) {
       const std::uint64_t slot = find(old_hashes[i]);
@@ -153,11 +160,13 @@ std::unique_ptr<ExactCounts> ExactCounts::restore(
   counts->keys_ = static_cast<std::uint64_t>(
       std::ranges::count_if(counts->small_counts(), [](std::uint8_t count) { return count != 0; }));
   counts->large_ = std::move(large_counts);
-  return counts->is_plausible() ? std::move(counts) : nullptr;
+  // Free slots must be left, or probes would not end.
+  const bool can_be = counts->keys_ <= keys_for(slots) && counts->has_all_large_counts() &&
+                      counts->finds_each_hash_once();
+  return can_be ? std::move(counts) : nullptr;
 }
 
-// Free slots left, or probes would not end; and every count can be looked up.
-bool ExactCounts::is_plausible() const {
+bool ExactCounts::has_all_large_counts() const {
   std::uint64_t large = 0;
   for (std::uint64_t slot = 0; slot < slots_; ++slot) {
     if (counts_[slot] == kLarge) {
@@ -168,7 +177,42 @@ bool ExactCounts::is_plausible() const {
       ++large;
     }
   }
-  return keys_ <= keys_for(slots_) && large == large_.size();
+  return large == large_.size();
+}
+
+// Run by run of slots that are in use: a hash whose home is in front of its run is not found, and
+// one that is there twice is so within a run. Sorted, since looking each up would take the square
+// of a long run.
+bool ExactCounts::finds_each_hash_once() const {
+  std::vector<std::uint64_t> run;
+  auto slot =
+      static_cast<std::uint64_t>(std::ranges::find(small_counts(), 0) - small_counts().begin());
+  for (std::uint64_t left = slots_; left > 0; --left) {
+    slot = next(slot);
+    if (counts_[slot] != 0) {
+      if (distance(home(hashes_[slot]), slot) > run.size()) {
+        return false;
+      }
+      run.push_back(hashes_[slot]);
+      continue;
+    }
+    std::ranges::sort(run);
+    if (std::ranges::adjacent_find(run) != run.end()) {
+      return false;
+    }
+    run.clear();
+  }
+  return true;
+}
+
+std::optional<std::uint64_t> ExactCounts::total() const {
+  std::uint64_t total = 0;
+  bool is_possible = true;
+  for_each([&](std::uint64_t /*hash*/, std::uint64_t count) {
+    is_possible = is_possible && count <= kTotalMax - total;
+    total += is_possible ? count : 0;
+  });
+  return is_possible ? std::optional(total) : std::nullopt;
 }
 
 }  // namespace cuckooguard::filter

@@ -10,13 +10,14 @@
 // pause.
 //
 // Threads:   one writer; nobody else looks.
-// Errors:    std::bad_alloc.
+// Errors:    std::bad_alloc, after which all is as before.
 // Limits:    fewer than 2^32 slots.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 
@@ -40,6 +41,9 @@ class ExactCounts {
   void prefetch(std::uint64_t hash) const noexcept;
 
   [[nodiscard]] std::uint64_t keys() const noexcept { return keys_; }
+  // All counts together; nothing: more than kTotalMax.
+  [[nodiscard]] std::optional<std::uint64_t> total() const;
+  static constexpr std::uint64_t kTotalMax = std::uint64_t{1} << 56;
   [[nodiscard]] std::uint64_t bytes() const noexcept;
 
   // visit(hash, count) for every hash, in no order that means anything.
@@ -58,20 +62,27 @@ class ExactCounts {
   [[nodiscard]] const std::unordered_map<std::uint64_t, std::uint64_t>& large_counts() const {
     return large_;
   }
-  // Takes the bytes of such arrays back; null if they cannot be a table of counts.
+  // Takes the bytes of such arrays back; null if they cannot be a table of counts: each hash must
+  // be there once, and where probes find it.
   static std::unique_ptr<ExactCounts> restore(
       std::span<const std::byte> hashes,
       std::span<const std::byte> small_counts,
       std::unordered_map<std::uint64_t, std::uint64_t> large_counts);
 
  private:
-  [[nodiscard]] bool is_plausible() const;
+  [[nodiscard]] bool has_all_large_counts() const;
+  [[nodiscard]] bool finds_each_hash_once() const;
   static constexpr std::uint8_t kLarge = 255;
 
   void allocate(std::uint64_t slots);
+  void use(std::uint64_t slots) noexcept;
   void grow();
   void close_gap(std::uint64_t gap);
   [[nodiscard]] std::uint64_t home(std::uint64_t hash) const noexcept;
+  // How many steps it is from one slot on to another.
+  [[nodiscard]] std::uint64_t distance(std::uint64_t from, std::uint64_t to) const noexcept {
+    return to >= from ? to - from : to + slots_ - from;
+  }
   [[nodiscard]] std::uint64_t next(std::uint64_t slot) const noexcept {
     return slot + 1 == slots_ ? 0 : slot + 1;
   }

@@ -131,8 +131,24 @@ std::expected<FilterFile, FilterFileError> read_filter_file(const std::string& p
 
 std::expected<FilterFileFacts, FilterFileError> inspect_filter_file(const std::string& path);
 
-// The same from bytes: what the fuzz target and the corruption tests call.
-std::expected<FilterFile, FilterFileError> parse_filter_file(std::span<const std::byte> bytes,
-                                                             const HashSecret& secret);
+// The same from bytes. Checksums are no secret: of a stranger's bytes it is also checked that a
+// filter could have come to be as they are, which costs as much as an erase of each key.
+enum class FilterFileOrigin : std::uint8_t { own, stranger };
+std::expected<FilterFile, FilterFileError> parse_filter_file(
+    std::span<const std::byte> bytes,
+    const HashSecret& secret,
+    FilterFileOrigin origin = FilterFileOrigin::own);
+
+// Of bytes of which only the header has been verified.
+struct FilterFileFront {
+  Sizing sizing;
+  std::uint64_t secret_id = 0;
+  std::string source_position;
+};
+std::expected<FilterFileFront, FilterFileError> read_filter_file_front(
+    std::span<const std::byte> bytes);
+// The header of such bytes as it would be with another position.
+std::vector<std::byte> header_with_position(std::span<const std::byte> bytes,
+                                            std::string_view source_position);
 
 }  // namespace cuckooguard::filter

@@ -26,18 +26,20 @@ std::unexpected<FilterFileError> corrupt(std::string sentence) {
   return fault(FilterFileFault::corrupt, std::move(sentence));
 }
 
+Sizing sizing_of(const FileHeader& header) {
+  return {.layout = static_cast<Layout>(header.layout),
+          .buckets = header.buckets,
+          .deletes = static_cast<DeleteMode>(header.deletes),
+          .load = header.sizing_load};
+}
+
 // A file whose every byte has been verified.
 struct Verified {
   FileHeader header;
   FileParts parts;
   Bytes payload;
 
-  [[nodiscard]] Sizing sizing() const {
-    return {.layout = static_cast<Layout>(header.layout),
-            .buckets = header.buckets,
-            .deletes = static_cast<DeleteMode>(header.deletes),
-            .load = header.sizing_load};
-  }
+  [[nodiscard]] Sizing sizing() const { return sizing_of(header); }
   [[nodiscard]] FilterFileLabel label() const {
     const Bytes attachment = payload.last(parts.attachment_bytes);
     return {.source_position = std::string(header.position.data(), header.position_bytes),
@@ -129,17 +131,53 @@ std::unique_ptr<ExactCounts> restore_counts(const Verified& file) {
       hashes, small.first(file.header.count_slots), std::move(large_counts));
 }
 
-std::expected<FilterFile, FilterFileError> build(const Verified& file, const HashSecret& secret) {
-  if (file.header.secret_id != secret.id()) {
-    return fault(FilterFileFault::wrong_secret, "hashed with another secret");
-  }
-  auto filter = std::make_unique<CuckooFilter>(file.sizing(), secret);
-  FilterTable& table = FilterFileAccess::table(*filter);
+void copy_table(const Verified& file, FilterTable& table) {
   std::memcpy(table.cells().words().data(), file.payload.data(), file.parts.words_bytes);
   for (unsigned entry = 0; entry < kStashEntries; ++entry) {
     table.cells().store_stash(entry, file.header.stash[entry]);
   }
   table.cells().store_stash_mask(file.header.stash_mask);
+}
+
+// Takes each key out of the table: none must be hidden by another one's erase.
+bool erases_each(const ExactCounts& counts, FilterTable& table) {
+  bool has_each = true;
+  counts.for_each([&](std::uint64_t hash, std::uint64_t /*count*/) {
+    has_each = has_each && table.erase(hash) != EraseOutcome::not_found;
+  });
+  return has_each;
+}
+
+// What checksums do not say. Leaves the table as it is.
+bool could_have_come_to_be(const Verified& file, CuckooFilter& filter) {
+  // Counts may grow a little beyond what they are made for.
+  constexpr std::uint64_t kGrowthMost = 4;
+  FilterTable& table = FilterFileAccess::table(filter);
+  const std::uint64_t capacity = file.sizing().capacity();
+  if (capacity == 0 || table.count_fingerprints() != file.header.fingerprints) {
+    return false;
+  }
+  const ExactCounts* const counts = FilterFileAccess::counts(filter);
+  if (counts == nullptr) {
+    return true;
+  }
+  if (file.parts.count_hashes_bytes > kGrowthMost * ExactCounts::bytes_for(capacity) ||
+      counts->total() != file.header.items || !erases_each(*counts, table)) {
+    return false;
+  }
+  copy_table(file, table);
+  table.cells().store_moves(0);
+  return true;
+}
+
+std::expected<FilterFile, FilterFileError> build(const Verified& file,
+                                                 const HashSecret& secret,
+                                                 FilterFileOrigin origin) {
+  if (file.header.secret_id != secret.id()) {
+    return fault(FilterFileFault::wrong_secret, "hashed with another secret");
+  }
+  auto filter = std::make_unique<CuckooFilter>(file.sizing(), secret);
+  copy_table(file, FilterFileAccess::table(*filter));
   if (file.header.count_slots != 0) {
     auto counts = restore_counts(file);
     if (!counts) {
@@ -148,6 +186,9 @@ std::expected<FilterFile, FilterFileError> build(const Verified& file, const Has
     FilterFileAccess::set_counts(*filter, std::move(counts));
   }
   FilterFileAccess::set_statistics(*filter, file.header);
+  if (origin == FilterFileOrigin::stranger && !could_have_come_to_be(file, *filter)) {
+    return corrupt("no filter has such contents");
+  }
   return FilterFile{std::move(filter), file.label(), file.header.header_checksum};
 }
 
@@ -181,9 +222,22 @@ std::expected<Result, FilterFileError> with_mapped(const std::string& path, cons
 }  // namespace
 
 std::expected<FilterFile, FilterFileError> parse_filter_file(std::span<const std::byte> bytes,
-                                                             const HashSecret& secret) {
+                                                             const HashSecret& secret,
+                                                             FilterFileOrigin origin) {
   const auto file = verify(bytes);
-  return file ? build(*file, secret) : std::unexpected(file.error());
+  return file ? build(*file, secret, origin) : std::unexpected(file.error());
+}
+
+std::expected<FilterFileFront, FilterFileError> read_filter_file_front(
+    std::span<const std::byte> bytes) {
+  const auto header = verify_header(bytes);
+  if (!header) {
+    return std::unexpected(header.error());
+  }
+  return FilterFileFront{
+      .sizing = sizing_of(*header),
+      .secret_id = header->secret_id,
+      .source_position = std::string(header->position.data(), header->position_bytes)};
 }
 
 std::expected<FilterFile, FilterFileError> read_filter_file(const std::string& path,

@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -91,6 +92,17 @@ class BlockWriter {
   std::vector<std::uint64_t> checksums_;
 };
 
+void set_position(FileHeader& header, std::string_view position) {
+  header.position = {};
+  header.position_bytes = position.size();
+  std::ranges::copy(position, header.position.begin());
+}
+
+void seal(FileHeader& header) {
+  const auto bytes = std::as_bytes(std::span(&header, 1));
+  header.header_checksum = file_checksum(bytes.first(offsetof(FileHeader, header_checksum)));
+}
+
 FileHeader header_of(const CuckooFilter& filter, const FilterFileLabel& label) {
   const FilterStats stats = filter.stats();
   const SharedCells& cells = FilterFileAccess::table(filter).cells();
@@ -119,8 +131,7 @@ FileHeader header_of(const CuckooFilter& filter, const FilterFileLabel& label) {
     header.stash[entry] = cells.load_stash(entry);
   }
   header.attachment_bytes = label.attachment.size();
-  header.position_bytes = label.source_position.size();
-  std::ranges::copy(label.source_position, header.position.begin());
+  set_position(header, label.source_position);
   return header;
 }
 
@@ -135,6 +146,7 @@ bool write_payload(BlockWriter& blocks, const CuckooFilter& filter, std::string_
     for (const auto& [hash, count] : counts->large_counts()) {
       large.push_back({hash, count});
     }
+    std::ranges::sort(large, {}, &LargeCount::hash);  // the same counts are the same bytes
     written = written && blocks.add(std::as_bytes(std::span(large)));
   }
   written = written && blocks.add(std::as_bytes(std::span(attachment)));
@@ -152,9 +164,9 @@ std::optional<std::uint64_t> write_contents(int file,
   }
   const auto checksums = std::as_bytes(blocks.checksums());
   header.checksums_checksum = file_checksum(checksums);
-  const auto bytes = std::as_bytes(std::span(&header, 1));
-  header.header_checksum = file_checksum(bytes.first(offsetof(FileHeader, header_checksum)));
-  return write_all(file, bytes, 0) && write_all(file, checksums, kFileHeaderBytes)
+  seal(header);
+  return write_all(file, std::as_bytes(std::span(&header, 1)), 0) &&
+                 write_all(file, checksums, kFileHeaderBytes)
              ? std::optional(header.header_checksum)
              : std::nullopt;
 }
@@ -254,6 +266,16 @@ std::expected<std::vector<std::byte>, FilterFileError> filter_file_bytes(
     return unwritable(kPlace, "read");
   }
   return bytes;
+}
+
+std::vector<std::byte> header_with_position(std::span<const std::byte> bytes,
+                                            std::string_view source_position) {
+  FileHeader header{};
+  std::memcpy(&header, bytes.data(), kFileHeaderBytes);
+  set_position(header, source_position);
+  seal(header);
+  const auto sealed = std::as_bytes(std::span(&header, 1));
+  return {sealed.begin(), sealed.end()};
 }
 
 std::uint64_t hash_of_definition(std::string_view text) noexcept {

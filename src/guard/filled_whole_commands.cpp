@@ -149,7 +149,8 @@ OwnDecision FilledCommands::load_chunk(const Call& call) {
                 {.kind = Operation::Kind::load,
                  .shape = {.kind = call.kind()},
                  .piece = *piece,
-                 .blob = std::string(bytes)},
+                 .blob = std::string(bytes),
+                 .must_be_tagged = true},
                 filled_reply::of_create);
 }
 

@@ -1,16 +1,25 @@
 #include "filled/dump.h"
 
+#include <algorithm>
+#include <cstring>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "filled/forged_dump.h"
 #include "filled/hashes.h"
 
 namespace cuckooguard::filled {
 namespace {
 
+using filter::FilterFileOrigin;
+using testing::forged;
+using testing::ForgedLayer;
 using testing::hash_of;
 
 const filter::HashSecret kSecret{};
@@ -71,6 +80,92 @@ TEST(Dump, whose_layers_do_not_fit_its_shape_is_none) {
   EXPECT_FALSE(with(bloom, cuckoo));
   EXPECT_FALSE(with({.capacity = 500, .exact = true}, bloom));
   EXPECT_FALSE(with({.capacity = 500, .scales = false}, bloom)) << "it has several layers";
+}
+
+// What is made up is refused, whatever its checksums say; what a guard has made is not.
+TEST(Dump, of_a_stranger_is_one_that_a_filter_could_have_given) {
+  const auto refused = [](std::string_view dump, const std::function<void(ForgedLayer&)>& edit) {
+    return !read_dump(forged(dump, edit), kSecret, FilterFileOrigin::stranger).has_value();
+  };
+  for (const Shape& shape : {Shape{.kind = Kind::bloom, .capacity = 500},
+                             Shape{.kind = Kind::set, .capacity = 500},
+                             Shape{.kind = Kind::cuckoo, .capacity = 500},
+                             Shape{.kind = Kind::cuckoo, .capacity = 500, .exact = true}}) {
+    const std::string dump = dump_of(*some(shape));
+    EXPECT_FALSE(refused(dump, [](ForgedLayer& /*layer*/) {}));
+    EXPECT_TRUE(refused(dump, [](ForgedLayer& layer) { layer.header.fingerprints = 0; }));
+    EXPECT_TRUE(refused(dump, [](ForgedLayer& layer) { layer.header.sizing_load = 1e-300; }));
+    EXPECT_TRUE(refused(dump, [](ForgedLayer& layer) {
+      layer.payload.erase(0, (layer.header.buckets - 2) * sizeof(std::uint64_t));
+      layer.header.buckets = 2;
+    })) << "less room than it says";
+  }
+}
+
+TEST(Dump, of_exact_counts_of_a_stranger_has_each_hash_once_where_it_is_found) {
+  const Shape shape{.kind = Kind::cuckoo, .capacity = 500, .exact = true};
+  auto filter = std::make_shared<FilledFilter>(shape, kSecret);
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    filter->add(hash_of(i));
+  }
+  for (int times = 0; times < 300; ++times) {
+    filter->add(hash_of(7));
+    filter->add(hash_of(8));
+  }
+  const std::string dump = dump_of(*filter);
+  const auto refused = [&](const std::function<void(ForgedLayer&)>& edit) {
+    return !read_dump(forged(dump, edit), kSecret, FilterFileOrigin::stranger).has_value();
+  };
+  ASSERT_FALSE(refused([](ForgedLayer& /*layer*/) {}));
+  const auto used = [](ForgedLayer& layer) {
+    return std::string_view(layer.counts(), layer.header.count_slots).find('\1');
+  };
+  const auto hash_at = [](ForgedLayer& layer, std::size_t slot) {
+    return std::span(layer.hashes() + slot * sizeof(std::uint64_t), sizeof(std::uint64_t));
+  };
+  EXPECT_TRUE(refused([&](ForgedLayer& layer) {
+    std::ranges::fill(hash_at(layer, used(layer)), '\7');
+  })) << "a hash where no probe comes, of which the table knows nothing";
+  EXPECT_TRUE(refused([&](ForgedLayer& layer) { layer.counts()[used(layer)] = 2; }))
+      << "more items than it says";
+  EXPECT_TRUE(refused([&](ForgedLayer& layer) { layer.header.items += 1; }));
+  EXPECT_TRUE(refused([&](ForgedLayer& layer) {
+    layer.counts()[used(layer)] = 0;
+    layer.header.items -= 1;
+  })) << "items that others of the dump say it has";
+  EXPECT_TRUE(refused([&](ForgedLayer& layer) {
+    std::fill_n(layer.payload.data(), layer.header.buckets * sizeof(std::uint64_t), '\0');
+    layer.header.fingerprints = 0;
+  })) << "counts of what the table does not have";
+  EXPECT_TRUE(refused([&](ForgedLayer& layer) {
+    const std::uint64_t large = ~std::uint64_t{0} - 400;
+    std::memcpy(layer.payload.data() + layer.payload.size() - sizeof(large), &large, sizeof(large));
+  })) << "a count that the next item makes zero";
+  auto only = std::make_unique<FilledFilter>(shape, kSecret);
+  only->add(hash_of(1));
+  const std::string twice = testing::with_a_hash_twice(dump_of(*only));
+  EXPECT_FALSE(read_dump(twice, kSecret).has_value()) << "also of one's own";
+}
+
+TEST(Dump, that_a_client_is_given_is_known_by_its_tag) {
+  const auto filter = some({.kind = Kind::cuckoo, .capacity = 500});
+  const std::string dump = tagged_dump_of(*filter, kSecret);
+  EXPECT_EQ(wrong_tag(dump, kSecret), std::nullopt);
+  const auto read = read_dump(dump, kSecret, FilterFileOrigin::stranger);
+  ASSERT_TRUE(read.has_value()) << "whoever knows of no tags reads it, too: " << read.error();
+  EXPECT_EQ(dump_of(**read), dump_of(*filter));
+  filter::HashSecret other;
+  other.bytes[0] = std::byte{1};
+  EXPECT_THAT(wrong_tag(dump, other).value_or(""), ::testing::HasSubstr("this secret"));
+  EXPECT_THAT(wrong_tag(dump_of(*filter), kSecret).value_or(""), ::testing::HasSubstr("no tag"));
+  const std::string changed = forged(dump, [](ForgedLayer& layer) { layer.payload[3] ^= 1; });
+  EXPECT_THAT(wrong_tag(changed, kSecret).value_or(""), ::testing::HasSubstr("was changed"));
+  std::string more_items = dump;
+  more_items[8 + 8 + 30] ^= 1;
+  EXPECT_TRUE(wrong_tag(more_items, kSecret).has_value());
+  for (std::size_t size = 0; size < dump.size(); size += 997) {
+    EXPECT_TRUE(wrong_tag(std::string_view(dump).substr(0, size), kSecret).has_value());
+  }
 }
 
 TEST(Dump, that_was_hashed_with_another_secret_is_refused) {

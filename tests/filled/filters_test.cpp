@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "filled/dump.h"
+#include "filled/forged_dump.h"
 #include "filled/hashes.h"
 
 namespace cuckooguard::filled {
@@ -158,6 +159,141 @@ TEST_F(FiltersTest, refuse_pieces_out_of_turn_and_what_is_no_dump) {
   make("a");
   EXPECT_EQ(apply({.kind = load, .filter = "a", .piece = 1, .blob = "x"}).status, Status::exists);
   EXPECT_EQ(find("b"), nullptr);
+}
+
+// It threw when it was used, on every guard.
+TEST_F(FiltersTest, refuse_a_dump_that_somebody_has_made_up) {
+  const Shape exact{.kind = Kind::cuckoo, .capacity = 100, .exact = true};
+  make("a", exact);
+  apply({.kind = add, .filter = "a", .shape = exact, .hashes = {hash_of(1)}});
+  const std::string dump =
+      apply({.kind = Operation::Kind::dump, .filter = "a", .shape = exact}).blob;
+  const auto load_of = [&](const std::string& bytes, bool must_be_tagged) {
+    return apply({.kind = load,
+                  .filter = "b",
+                  .shape = exact,
+                  .piece = 1,
+                  .blob = bytes,
+                  .must_be_tagged = must_be_tagged});
+  };
+  const std::string twice = testing::with_a_hash_twice(dump);
+  EXPECT_EQ(load_of(twice, false).status, Status::bad_dump) << "its tag has not been looked at";
+  EXPECT_EQ(load_of(twice, true).status, Status::bad_dump);
+  const std::string other =
+      testing::forged(dump, [](testing::ForgedLayer& layer) { layer.header.stale = 1; });
+  EXPECT_EQ(load_of(other, true).status, Status::bad_dump) << "it could be one, and is not";
+  EXPECT_EQ(find("b"), nullptr);
+  EXPECT_EQ(load_of(other, false).status, Status::done) << "a guard of before has let it in";
+  apply({.kind = drop, .filter = "b"});
+  EXPECT_EQ(load_of(dump, true).status, Status::done);
+}
+
+// Of several guards one has less room than the others. None of it is the log's.
+class FiltersWithLessRoom : public FiltersTest {
+ protected:
+  static constexpr Shape kLarge{.kind = Kind::cuckoo, .capacity = 100'000};
+
+  Outcome apply_to_both(const Operation& operation) {
+    const Outcome there = filters_.apply(operation);
+    const Outcome here = less_.apply(operation);
+    EXPECT_TRUE(here == there || here.status == Status::unknown);
+    return here;
+  }
+  Named here(const std::string& name) const { return less_.directory()->find(name)->second; }
+
+  Filters less_{kSecret, {.bytes_max = 100'000, .is_one_of_several = true}};
+};
+
+TEST_F(FiltersWithLessRoom, know_of_what_is_too_large_that_it_is_there_and_go_on) {
+  apply_to_both({.kind = create, .filter = "large", .shape = kLarge});
+  EXPECT_TRUE(here("large").filter->is_unsure());
+  EXPECT_TRUE(here("large").filter->may_contain(hash_of(1)));
+  const Operation to_large{.kind = add, .filter = "large", .shape = kLarge, .hashes = {hash_of(1)}};
+  EXPECT_EQ(apply_to_both(to_large).status, Status::unknown);
+  EXPECT_EQ(less_.totals().unsure, 1U);
+  EXPECT_EQ(less_.totals().bytes, filters_.totals().bytes) << "limits are the same everywhere";
+  EXPECT_NE(less_.why_unsure().find("filter large"), std::string::npos);
+  apply_to_both({.kind = create, .filter = "small"});
+  EXPECT_EQ(apply_to_both({.kind = add_if_new, .filter = "small", .hashes = {hash_of(1)}}).items,
+            std::vector{kDone});
+  EXPECT_FALSE(less_.has_room_for_unsure());
+  EXPECT_EQ(apply_to_both({.kind = drop, .filter = "large"}).status, Status::done);
+  EXPECT_EQ(less_.totals().unsure, 0U);
+  EXPECT_EQ(less_.totals().bytes, filters_.totals().bytes);
+  EXPECT_EQ(less_.dump(), filters_.dump());
+}
+
+TEST_F(FiltersWithLessRoom, are_unsure_of_what_grows_too_large) {
+  for (const bool exact : {false, true}) {
+    const Shape shape{.kind = Kind::cuckoo, .capacity = 1000, .exact = exact};
+    apply_to_both({.kind = create, .filter = "a", .shape = shape});
+    std::uint64_t item = 0;
+    while (!here("a").filter->is_unsure()) {
+      apply_to_both({.kind = add, .filter = "a", .shape = shape, .hashes = {hash_of(item++)}});
+    }
+    EXPECT_EQ(less_.totals().bytes, filters_.totals().bytes);
+    EXPECT_EQ(less_.totals().items, 0U);
+    apply_to_both({.kind = drop, .filter = "a"});
+    EXPECT_EQ(less_.totals().bytes, 0U);
+  }
+}
+
+TEST_F(FiltersWithLessRoom, are_unsure_of_a_dump_that_is_too_large_and_restore_what_has_room) {
+  apply({.kind = create, .filter = "large", .shape = kLarge});
+  apply({.kind = create, .filter = "small"});
+  add_new("small", {hash_of(1)});
+  ASSERT_TRUE(less_.restore(filters_.dump()).has_value());
+  EXPECT_TRUE(here("large").filter->is_unsure());
+  EXPECT_EQ(here("large").filter->shape(), kLarge);
+  EXPECT_FALSE(here("small").filter->may_contain(hash_of(2)));
+  EXPECT_EQ(less_.totals().bytes, filters_.totals().bytes);
+
+  const std::string dump =
+      apply({.kind = Operation::Kind::dump, .filter = "large", .shape = kLarge}).blob;
+  const std::size_t half = dump.size() / 2;
+  const auto piece = [&](std::uint64_t number, std::string blob) {
+    return apply_to_both({.kind = load,
+                          .filter = "loaded",
+                          .shape = kLarge,
+                          .piece = number,
+                          .blob = std::move(blob)});
+  };
+  EXPECT_EQ(piece(1, dump.substr(0, half)).status, Status::done);
+  EXPECT_EQ(less_.totals().unsure, 2U);
+  EXPECT_EQ(piece(2, dump.substr(half)).status, Status::unknown);
+  EXPECT_TRUE(here("loaded").filter->is_unsure());
+}
+
+// Alone, there is nobody who has it.
+TEST_F(FiltersTest, that_have_no_room_here_are_not_made_if_nobody_else_has_them) {
+  Filters alone{kSecret, {.bytes_max = 2000}};
+  EXPECT_EQ(alone.apply({.kind = create, .filter = "a", .shape = {.capacity = 100'000}}).status,
+            Status::no_room);
+  EXPECT_EQ(alone.apply({.kind = create, .filter = "b"}).status, Status::done);
+  Operation many{.kind = add, .filter = "b"};
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    many.hashes.push_back(hash_of(i));
+  }
+  EXPECT_EQ(alone.apply(many).items.back(), ItemOutcome::no_room);
+  EXPECT_EQ(alone.totals().unsure, 0U);
+}
+
+// One that an older version let in must not keep all others from being read.
+TEST_F(FiltersTest, that_cannot_be_are_unsure_after_a_restore) {
+  const Shape exact{.kind = Kind::cuckoo, .capacity = 100, .exact = true};
+  make("a", exact);
+  apply({.kind = add, .filter = "a", .shape = exact, .hashes = {hash_of(1)}});
+  make("b");
+  std::string all = filters_.dump();
+  const std::string good = dump_of(*find("a")->filter);
+  const std::string bad = testing::with_a_hash_twice(good);
+  std::string bad_with_size;
+  put_long_text(bad_with_size, bad);
+  const std::size_t at = all.find(good) - sizeof(std::uint64_t);
+  all.replace(at, good.size() + sizeof(std::uint64_t), bad_with_size);
+  ASSERT_TRUE(filters_.restore(all).has_value());
+  EXPECT_TRUE(find("a")->filter->is_unsure());
+  EXPECT_FALSE(find("b")->filter->is_unsure());
 }
 
 TEST_F(FiltersTest, are_bounded_in_number_and_bytes_by_the_operation) {

@@ -85,5 +85,38 @@ TEST(ExactCounts, refuses_arrays_whose_probes_would_not_end) {
   EXPECT_NE(restore(0, Large{}), nullptr);
 }
 
+// As counts that were made are, and no others: of these a hash is counted twice, or not found.
+TEST(ExactCounts, refuses_arrays_in_which_a_hash_is_there_twice_or_not_found) {
+  ExactCounts counts(100);
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    counts.add(testing::nth_hash(1, i));
+  }
+  const std::vector<std::uint64_t> hashes(counts.hashes().begin(), counts.hashes().end());
+  const std::vector<std::uint8_t> small(counts.small_counts().begin(), counts.small_counts().end());
+  const auto restore = [](const auto& some_hashes, const auto& some_counts) {
+    return ExactCounts::restore(
+        std::as_bytes(std::span(some_hashes)), std::as_bytes(std::span(some_counts)), {});
+  };
+  ASSERT_NE(restore(hashes, small), nullptr);
+  EXPECT_EQ(restore(hashes, small)->total(), 100);
+  for (std::size_t slot = 0; slot + 1 < small.size(); ++slot) {
+    if (small[slot] == 0) {
+      continue;
+    }
+    auto twice = hashes;
+    auto with_next = small;
+    twice[slot + 1] = hashes[slot];
+    with_next[slot + 1] = 1;
+    EXPECT_EQ(restore(twice, with_next), nullptr) << slot;
+    auto cut_off = small;
+    cut_off[slot] = 0;
+    // Something of this run was moved on by it, or all behind it are where probes begin.
+    const auto rest = restore(hashes, cut_off);
+    for (std::size_t i = 0; rest != nullptr && i < small.size(); ++i) {
+      EXPECT_EQ(rest->count(hashes[i]), i == slot ? 0 : small[i]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cuckooguard::filter
