@@ -60,7 +60,11 @@ std::expected<std::unique_ptr<ApplicationFilters>, std::string> ApplicationFilte
   const filter::HashSecret secret = is_shared                        ? hash_secret_of(*key)
                                     : environment.storage != nullptr ? environment.storage->secret()
                                                                      : filter::random_secret();
-  std::unique_ptr<ApplicationFilters> made(new ApplicationFilters(secret));
+  // Alone, what clients may have made is all that there is.
+  const auto room = is_shared ? filled::Filters::Room{.bytes_max = config.filters.max_memory,
+                                                      .is_one_of_several = true}
+                              : filled::Filters::Room();
+  std::unique_ptr<ApplicationFilters> made(new ApplicationFilters(secret, room));
   if (is_shared) {
     made->share(config, *key, environment);
   } else if (auto kept = made->keep_here(config, environment); !kept) {

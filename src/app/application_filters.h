@@ -43,7 +43,8 @@ class ApplicationFilters {
   guard::Filled& filled() { return *filled_; }
 
  private:
-  explicit ApplicationFilters(const filter::HashSecret& secret) : filters_(secret) {}
+  ApplicationFilters(const filter::HashSecret& secret, filled::Filters::Room room)
+      : filters_(secret, room) {}
 
   void share(const config::Config& config, const std::string& key, const Environment& environment);
   std::expected<void, std::string> keep_here(const config::Config& config,

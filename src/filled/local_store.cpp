@@ -128,6 +128,11 @@ void LocalStore::keep() {
       if (!std::exchange(has_changed_, false)) {
         return;
       }
+      if (const std::string why = filters_.why_unsure(); !why.empty()) {
+        has_changed_ = true;
+        settings_.on_trouble(settings_.path + " is not written, or it would be lost: " + why);
+        return;
+      }
       dump = filters_.dump([&] {
         lock.unlock();
         do_what_waits();

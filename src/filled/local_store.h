@@ -10,7 +10,9 @@
 // by
 //            a thread of its own.
 // Lifetimes: filters and `on_trouble` outlive it.
-// Errors:    restore(): a sentence; of writing, on_trouble, each time that it fails.
+// Errors:    restore(): a sentence; of writing, on_trouble, each time that it fails. While a filter
+// is
+//            unsure (filled/filters.h), nothing is written.
 // Limits:    a dump of all filters is in memory while it is written. What waits is bounded by what
 //            clients may have in flight.
 #pragma once

@@ -30,13 +30,17 @@ LogReader::Verdict LogReader::judge(const Entry& entry) const {
   return entry.seq == next ? Verdict::apply : Verdict::reread;
 }
 
-void LogReader::applied(const Entry& entry, std::string_view trace) {
-  Mac mac = key_->begin("chain");
-  mac.add_text(chains_.back());
-  mac.add_number(entry.seq);
-  mac.add_text(entry.tag);
-  mac.add_text(trace);
-  chains_.push_back(mac.finish().substr(0, kChainBytes));
+void LogReader::applied(const Entry& entry, std::optional<std::string_view> trace) {
+  std::string chain;
+  if (trace && !chains_.back().empty()) {
+    Mac mac = key_->begin("chain");
+    mac.add_text(chains_.back());
+    mac.add_number(entry.seq);
+    mac.add_text(entry.tag);
+    mac.add_text(*trace);
+    chain = mac.finish().substr(0, kChainBytes);
+  }
+  chains_.push_back(std::move(chain));
   if (chains_.size() > kChainsKept) {
     chains_.pop_front();
   }
@@ -44,6 +48,10 @@ void LogReader::applied(const Entry& entry, std::string_view trace) {
   tag_ = entry.tag;
   see(entry.writer, {.counter = entry.counter, .seq = seq_});
   forget_old();
+}
+
+void LogReader::begin_chain() {
+  chains_ = {std::string(kChainBytes, '\0')};
 }
 
 bool LogReader::differs(const Entry& entry, std::string_view digest) const {
@@ -55,7 +63,8 @@ std::optional<std::string_view> LogReader::chain_at(std::uint64_t seq) const {
   if (seq > seq_ || seq_ - seq >= chains_.size()) {
     return std::nullopt;
   }
-  return chains_[chains_.size() - 1 - (seq_ - seq)];
+  const std::string& chain = chains_[chains_.size() - 1 - (seq_ - seq)];
+  return chain.empty() ? std::nullopt : std::optional<std::string_view>(chain);
 }
 
 void LogReader::see(const std::string& writer, Writer seen) {

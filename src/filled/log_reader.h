@@ -20,7 +20,9 @@
 //
 // The chain is a digest of all entries that were applied, their order, and what came of each: where
 // two guards' chains differ at one number, one of them has other filters, or somebody has
-// rewritten the log. A digest in the log says what its writer's was.
+// rewritten the log. A digest in the log says what its writer's was. A guard that does not know
+// what came of an entry (filled/filters.h) knows no chain from there on, until it has read a
+// snapshot of one that does: it compares nothing, and nobody can begin with what it has.
 //
 // Threads:   one. Lifetimes: the key outlives it.
 // Errors:    verdicts. Limits: kWindow writers; kChainsKept numbers whose chain is known.
@@ -48,15 +50,17 @@ class LogReader {
   LogReader(const LogKey& key, std::string generation);
 
   Verdict judge(const Entry& entry) const;
-  // After its operations have been; `trace` is of their outcomes.
-  void applied(const Entry& entry, std::string_view trace);
+  // After its operations have been; `trace` is of their outcomes. Nothing: one is not known here.
+  void applied(const Entry& entry, std::optional<std::string_view> trace);
+  // As if nothing had come before: if no guard knows more than this one.
+  void begin_chain();
   // That the entry's digest is another one than was here. Before applied().
   bool differs(const Entry& entry, std::string_view digest) const;
 
   const std::string& generation() const { return generation_; }
-  std::uint64_t seq() const { return seq_; }            // of the last one
-  const std::string& last_tag() const { return tag_; }  // empty: there was none
-  const std::string& chain() const { return chains_.back(); }
+  std::uint64_t seq() const { return seq_; }                   // of the last one
+  const std::string& last_tag() const { return tag_; }         // empty: there was none
+  const std::string& chain() const { return chains_.back(); }  // empty: it is not known
   // Nothing: it is not known any more, or not yet.
   std::optional<std::string_view> chain_at(std::uint64_t seq) const;
   std::size_t writers() const { return writers_.size(); }

@@ -43,6 +43,7 @@ Filled::Shown shown_of(const std::string& key, const filled::Named* named, std::
   }
   shown.shape = named->filter->shape();
   shown.facts = named->filter->facts();
+  shown.is_unsure = named->filter->is_unsure();
   if (named->until != 0) {
     shown.expires_in = std::chrono::milliseconds(named->until - std::min(now, named->until));
   }

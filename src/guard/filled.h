@@ -50,7 +50,8 @@ class Filled {
   // One of them, for people.
   struct Shown {
     std::string key{};
-    std::string name{};  // in filters.named; empty: it is not there
+    std::string name{};      // in filters.named; empty: it is not there
+    bool is_unsure = false;  // there is no room for it here
     filled::Shape shape{};
     filled::FilledFilter::Facts facts{};  // of a named one that nobody has filled yet: no layers
     std::optional<std::chrono::milliseconds> expires_in{};

@@ -289,7 +289,8 @@ OwnDecision FilledCommands::exists(const Call& call) {
     return call.named != nullptr &&
            call.named->filter->may_contain(filled()->parts().filters.hash(item));
   });
-  if (!is_current(call)) {
+  const bool is_unsure = call.named != nullptr && call.named->filter->is_unsure();
+  if (is_unsure || !is_current(call)) {
     write([&](std::string_view /*item*/) { return !is_set; });
   }
   return answer();
@@ -308,7 +309,8 @@ OwnDecision FilledCommands::submit(const Call& call,
   }
   operation.filter = call.key();
   operation.filters_max = parts.settings.max_filters;
-  operation.bytes_max = parts.settings.max_memory;
+  // What has no room here takes none.
+  operation.bytes_max = parts.settings.max_memory + parts.filters.totals().unsure_bytes;
   const auto change = std::make_shared<filled::Change>(std::move(operation));
   parts.store.submit(change);
   const PromisedReply reply(change, write, call.version(), filled()->counts());

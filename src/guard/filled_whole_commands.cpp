@@ -62,6 +62,9 @@ OwnDecision FilledCommands::card(const Call& call) {
   if (is_of_another_kind(call)) {
     return wrong_kind();
   }
+  if (call.named != nullptr && call.named->filter->is_unsure()) {
+    return error("ERR " + call.named->filter->why_unsure());
+  }
   reply_.clear();
   resp::append_integer(
       reply_,
@@ -76,6 +79,9 @@ OwnDecision FilledCommands::info(const Call& call) {
   const filled::FilledFilter& filter = *call.named->filter;
   if (filter.shape().kind != call.kind()) {
     return wrong_kind();
+  }
+  if (filter.is_unsure()) {
+    return error("ERR " + filter.why_unsure());
   }
   const filled::FilledFilter::Facts facts = filter.facts();
   const FilterInfo info{.capacity = facts.capacity,

@@ -291,8 +291,9 @@ void add_filled(Lines& lines, const Filled& filled, TimePoint now) {
   lines.add("filters", totals.filters);
   lines.add("max_filters", parts.settings.max_filters);
   lines.add("items", totals.items);
-  lines.add("bytes", totals.bytes);
+  lines.add("bytes", totals.bytes - totals.unsure_bytes);
   lines.add("max_memory", parts.settings.max_memory);
+  lines.add("unsure", totals.unsure);
   lines.add("durability", config::name_of(parts.settings.durability));
   lines.add("ready", parts.store.is_current(now) ? 1 : 0);
   for (std::size_t i = 0; i < FilledCounts::kNames.size(); ++i) {

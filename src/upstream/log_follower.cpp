@@ -119,9 +119,9 @@ LogFollower::Done LogFollower::step() {
   if (const Done done = see_that_keys_stay(); !done) {
     return done;
   }
-  const Done done = reader_ ? round() : load();
+  Done done = reader_ ? round() : load();
   if (done && state_ == State::ready) {
-    keep_up();
+    done = keep_up();
   }
   publish();
   return done;

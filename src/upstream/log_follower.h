@@ -122,7 +122,10 @@ class LogFollower {
   void note(const Meta& meta, TimePoint asked_at);
 
   // --- log_upkeep.cpp ---
-  void keep_up();
+  Done keep_up();
+  // There is what only a guard with more room knows.
+  bool is_unsure() const;
+  Done become_sure(TimePoint now);
   void expire(TimePoint now);
   void say_digest(TimePoint now);
   void begin_snapshot(TimePoint now);
@@ -176,7 +179,11 @@ class LogFollower {
   TimePoint snapshot_begun_at_{};
   TimePoint snapshot_over_at_{};
   TimePoint kept_up_at_{};
-  std::shared_ptr<SnapshotWriter> snapshot_;                 // null: none is being written
+  std::uint64_t unsure_told_ = 0;             // filters
+  TimePoint sure_asked_at_{};                 // for a snapshot to become sure by
+  milliseconds sure_wait_{0};                 // until it is asked for again; 0: it was not
+  std::uint64_t sure_newer_than_ = 0;         // seq of the one that was there
+  std::shared_ptr<SnapshotWriter> snapshot_;  // null: none is being written
   std::unordered_map<std::string, std::uint64_t> expiring_;  // incarnations, that were submitted
   TimePoint expiring_since_{};
 };

@@ -172,6 +172,7 @@ LogFollower::Done LogFollower::load_snapshot(const std::string& generation,
     tell_trouble("the snapshot of the filters in Redis is not what a guard has written");
     return again("its snapshot is not what a guard has written, or has been replaced meanwhile");
   }
+  filters_.clear();  // nobody believes them, and they take room
   if (const auto restored = filters_.restore(bytes.left()); !restored) {
     return std::unexpected(Failure{.why = "its snapshot: " + restored.error()});
   }
@@ -308,11 +309,16 @@ LogFollower::Done LogFollower::apply(const filled::Entry& entry) {
     std::erase_if(body->operations, std::mem_fn(&filled::Operation::is_question));
   }
   std::vector<filled::Outcome> outcomes = filters_.apply(body->operations);
-  std::string trace;
+  std::optional<std::string> trace("");
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (!body->operations[i].is_question()) {
-      filled::put_trace(trace, outcomes[i]);
+    if (body->operations[i].is_question()) {
+      continue;
     }
+    if (outcomes[i].status == filled::Outcome::Status::unknown) {
+      trace.reset();
+      break;
+    }
+    filled::put_trace(*trace, outcomes[i]);
   }
   const bool is_digest = !body->digest.empty();
   const bool differs = is_digest && reader_->differs(entry, body->digest);

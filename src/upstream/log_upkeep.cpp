@@ -1,4 +1,5 @@
 // What LogFollower does for the log itself: filters that are past their time, digests, snapshots.
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -18,7 +19,7 @@ bool may_evict_any_key(std::string_view info) {
 
 }  // namespace
 
-void LogFollower::keep_up() {
+LogFollower::Done LogFollower::keep_up() {
   const TimePoint now = io::now_since_boot();
   if (now - kept_up_at_ >= kKeepUpEvery) {
     kept_up_at_ = now;
@@ -26,6 +27,45 @@ void LogFollower::keep_up() {
   }
   say_digest(now);
   begin_snapshot(now);
+  return become_sure(now);
+}
+
+bool LogFollower::is_unsure() const {
+  return reader_->chain().empty() || filters_.totals().unsure != 0;
+}
+
+// By a snapshot of a guard that has all, when there is room for it. If none comes, and no filter is
+// unsure any more, nobody knows more than this guard.
+LogFollower::Done LogFollower::become_sure(TimePoint now) {
+  constexpr std::chrono::minutes kWaitMost{10};
+  // Of a guard that has all: it hears of it within a round, and may have written one just before.
+  const milliseconds patience = 3 * settings_.snapshot_every + std::chrono::seconds(3);
+  const std::uint64_t unsure = filters_.totals().unsure;
+  if (unsure > unsure_told_) {
+    tell_trouble(filters_.why_unsure() +
+                 ": look-ups in it say 1, and what is done to it here is done elsewhere");
+  }
+  unsure_told_ = unsure;
+  if (!is_unsure()) {
+    sure_wait_ = {};
+    return {};
+  }
+  const bool was_asked = sure_wait_ != milliseconds{0};
+  if (was_asked && meta_.snapshot_seq > sure_newer_than_) {
+    sure_newer_than_ = meta_.snapshot_seq;
+    return reread("a guard with more room has written what is in the filters", false);
+  }
+  if (was_asked && unsure == 0 && now - sure_asked_at_ > patience) {
+    reader_->begin_chain();
+    return {};
+  }
+  if ((!was_asked || now - sure_asked_at_ > sure_wait_) && filters_.has_room_for_unsure()) {
+    sure_asked_at_ = now;
+    sure_wait_ = std::clamp<milliseconds>(2 * sure_wait_, 2 * patience, kWaitMost);
+    sure_newer_than_ = meta_.snapshot_seq;
+    ask_for_snapshot();
+  }
+  return {};
 }
 
 // What was acknowledged must not be forgotten because Redis needs room. A Redis that does not let
@@ -71,6 +111,9 @@ void LogFollower::say_digest(TimePoint now) {
   // Not all at once: whoever hears one waits anew.
   const auto every =
       settings_.digest_every * (256 + static_cast<unsigned char>(writer_.front())) / 256;
+  if (reader_->chain().empty()) {
+    return;
+  }
   if (is_digest_due_ || undigested_ >= settings_.digest_entries ||
       (undigested_ > 0 && now - digest_at_ > every)) {
     is_digest_due_ = false;
@@ -87,8 +130,8 @@ void LogFollower::begin_snapshot(TimePoint now) {
       (reader_->seq() > meta_.snapshot_seq &&
        (entries_ >= settings_.snapshot_entries || bytes_ >= settings_.snapshot_bytes));
   // What a round has told that was asked before the last one stood is not so any more.
-  if (!is_due || is_snapshot_begun_ || meta_at_ < snapshot_over_at_ || applied_id_.empty() ||
-      now - snapshot_begun_at_ < settings_.snapshot_every) {
+  if (!is_due || is_unsure() || is_snapshot_begun_ || meta_at_ < snapshot_over_at_ ||
+      applied_id_.empty() || now - snapshot_begun_at_ < settings_.snapshot_every) {
     return;
   }
   is_snapshot_begun_ = true;
@@ -98,10 +141,10 @@ void LogFollower::begin_snapshot(TimePoint now) {
                    [this, token](const Reply& reply) {
                      if (text_of(*reply) != "OK") {  // another guard has it, or may have it
                        is_snapshot_begun_ = false;
-                     } else if (reader_) {
+                     } else if (reader_ && !is_unsure()) {
                        write_snapshot(token);
                      } else {
-                       end_snapshot(token, "the log is being read again");
+                       end_snapshot(token, "what is in the filters is not known here");
                      }
                    });
 }

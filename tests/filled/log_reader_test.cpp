@@ -1,5 +1,6 @@
 #include "filled/log_reader.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -169,6 +170,24 @@ TEST_F(Reading, a_digest_is_compared_with_the_chain_of_its_own_place) {
   read_up_to(4 + LogReader::kChainsKept, 'a');
   digest.after = 3;
   EXPECT_FALSE(reader_.differs(digest, "whatever")) << "nor this any more";
+}
+
+// A guard that had no room does not know what came of an entry.
+TEST_F(Reading, without_knowing_an_outcome_there_is_no_chain_until_another_one_is_begun) {
+  read_up_to(3, 'a');
+  const std::string chain = reader_.chain();
+  reader_.applied(entry('a', 4, 4), std::nullopt);
+  read_up_to(5, 'a');
+  EXPECT_EQ(reader_.chain(), "");
+  Entry digest = entry('b', 1, 6);
+  EXPECT_FALSE(reader_.differs(digest, "whatever"));
+  digest.after = 3;
+  EXPECT_FALSE(reader_.differs(digest, chain)) << "that one is known";
+  EXPECT_TRUE(reader_.differs(digest, "another"));
+  EXPECT_EQ(restored(reader_, key_).chain(), "");
+  reader_.begin_chain();
+  EXPECT_EQ(take(entry('a', 6, 6)), Verdict::apply);
+  EXPECT_NE(reader_.chain(), "");
 }
 
 TEST_F(Reading, whoever_has_its_state_judges_as_it_does) {

@@ -1,1 +1,2 @@
 cuckooguard_fuzz(filled_bytes_fuzz cuckooguard_filled)
+cuckooguard_fuzz(filled_restore_fuzz cuckooguard_filled)

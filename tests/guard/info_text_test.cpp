@@ -79,7 +79,7 @@ TEST_F(InfoTextTest, has_a_section_for_all_filters_that_applications_fill) {
   EXPECT_THAT(text(),
               HasSubstr("\r\n\r\n# Filters\r\nfilters:1\r\nmax_filters:1000\r\nitems:2\r\nbytes:" +
                         std::to_string(filled.filters.totals().bytes) +
-                        "\r\nmax_memory:1073741824\r\ndurability:local\r\nready:1\r\n"
+                        "\r\nmax_memory:1073741824\r\nunsure:0\r\ndurability:local\r\nready:1\r\n"
                         "changes_done:0\r\n"));
   EXPECT_THAT(text(), Not(HasSubstr("log_seq")));
   EXPECT_THAT(text(0), Not(HasSubstr("# Filters"))) << "of one namespace";

@@ -186,6 +186,64 @@ TEST(FilterLog, is_trimmed_behind_a_snapshot_from_which_a_newcomer_begins) {
   EXPECT_EQ(redis.call({"EXISTS", "{cuckooguard:filters}:snapshot:" + other + ":1"}), ":0\r\n");
 }
 
+// Of two guards one has room for less. What it cannot have is its own affair: it goes on, and has
+// it all again when there is room.
+TEST(FilterLog, a_guard_without_room_for_a_filter_goes_on_and_is_sure_again_when_it_is_gone) {
+  const RedisServer redis;
+  const FilterLog::Settings settings{.snapshot_every = std::chrono::milliseconds(50),
+                                     .digest_entries = 1};
+  LoggedGuard large(redis, settings);
+  LoggedGuard small(redis, settings, secret(), {.bytes_max = 1'000'000, .is_one_of_several = true});
+  const Operation::Kind create = Operation::Kind::create;
+  const filled::Shape shape{.kind = filled::Kind::cuckoo, .capacity = 2'000'000};
+  EXPECT_TRUE(is_done(large.add_if_new("before")));
+  EXPECT_EQ(large.call({.kind = create, .filter = "large", .shape = shape}).status, Status::done);
+  EXPECT_TRUE(is_done(large.add_if_new("a", "large")));
+  ASSERT_TRUE(small.catches_up_with(large)) << small.status().why;
+  EXPECT_EQ(small.unsure(), 1U);
+  EXPECT_TRUE(small.has("never added", "large"));
+  EXPECT_FALSE(small.has("never added"));
+  const Outcome outcome = small.add_if_new("b", "large");
+  EXPECT_EQ(outcome.status, Status::unknown);
+  EXPECT_THAT(outcome.why, HasSubstr("max_memory"));
+  EXPECT_TRUE(large.catches_up_with(small));
+  EXPECT_TRUE(large.has("b", "large")) << "it was done where there is room";
+  EXPECT_TRUE(is_done(small.add_if_new("c"))) << "all else goes on";
+  EXPECT_TRUE(is_not_new(large.add_if_new("c")));
+  EXPECT_TRUE(eventually([&] { return !small.troubles().empty(); }));
+  EXPECT_THAT(small.troubles(), HasSubstr("the filter large is unsure"));
+  EXPECT_EQ(small.status().rereads, 0U);
+
+  EXPECT_EQ(small.call({.kind = Operation::Kind::drop, .filter = "large"}).status, Status::done);
+  EXPECT_TRUE(eventually([&] { return small.status().rereads == 1; })) << "by a snapshot";
+  ASSERT_TRUE(small.catches_up_with(large)) << small.status().why;
+  ASSERT_TRUE(large.catches_up_with(small)) << large.status().why;
+  EXPECT_EQ(small.unsure(), 0U);
+  EXPECT_EQ(small.dump(), large.dump());
+  EXPECT_EQ(large.troubles(), "");
+  EXPECT_EQ(large.status().rereads, 0U);
+}
+
+// Nobody has what is missing, and nobody waits for it for ever.
+TEST(FilterLog, guards_of_which_none_had_room_write_a_snapshot_once_the_filter_is_gone) {
+  const RedisServer redis;
+  LoggedGuard guard(redis,
+                    {.snapshot_every = std::chrono::milliseconds(50)},
+                    secret(),
+                    {.bytes_max = 1'000'000, .is_one_of_several = true});
+  EXPECT_TRUE(is_done(guard.add_if_new("before")));
+  guard.call({.kind = Operation::Kind::create,
+              .filter = "large",
+              .shape = {.kind = filled::Kind::cuckoo, .capacity = 2'000'000}});
+  EXPECT_EQ(guard.add_if_new("a", "large").status, Status::unknown);
+  guard.call({.kind = Operation::Kind::drop, .filter = "large"});
+  EXPECT_TRUE(eventually([&] { return guard.status().snapshot_seq != 0; }));
+  LoggedGuard newcomer(redis);
+  ASSERT_TRUE(newcomer.catches_up_with(guard)) << newcomer.status().why;
+  EXPECT_EQ(newcomer.dump(), guard.dump());
+  EXPECT_TRUE(newcomer.has("before"));
+}
+
 TEST(FilterLog, a_filter_that_is_past_its_time_is_gone_everywhere) {
   const RedisServer redis;
   LoggedGuard guard(redis);

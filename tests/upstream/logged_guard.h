@@ -48,9 +48,10 @@ class LoggedGuard {
  public:
   explicit LoggedGuard(const RedisServer& redis,
                        FilterLog::Settings settings = {},
-                       filter::HashSecret hashed_with = secret())
+                       filter::HashSecret hashed_with = secret(),
+                       filled::Filters::Room room = {})
       : redis_(&redis),
-        filters_(hashed_with),
+        filters_(hashed_with, room),
         log_([this](std::string_view /*key*/) { return redis_of(*redis_.load()); },
              with_key(std::move(settings)),
              filters_,
@@ -112,6 +113,7 @@ class LoggedGuard {
     const auto directory = filters_.directory();
     return directory->find(filter) != directory->end();
   }
+  std::uint64_t unsure() const { return filters_.totals().unsure; }
   // If nothing is being applied.
   std::string dump() const { return filters_.dump(); }
 

@@ -75,7 +75,10 @@ void put_filled(MetricFamilies& families, const Model& model) {
       totals.items);
   put("cuckooguard_application_filter_memory_bytes",
       "Memory of the filters that applications fill.",
-      totals.bytes);
+      totals.bytes - totals.unsure_bytes);
+  put("cuckooguard_application_filters_unsure",
+      "Filters that applications fill, for which this guard has no room: look-ups say 1.",
+      totals.unsure);
   put("cuckooguard_application_filter_memory_max_bytes",
       "Memory that the filters that applications fill may take (filters.max_memory).",
       parts.settings.max_memory);

@@ -257,7 +257,7 @@ json::value filled_of(const Model& model) {
         json::object{{"key", text_of(filter.key)},
                      {"name", filter.name.empty() ? json::value() : text_of(filter.name)},
                      {"kind", name_of(filter.shape.kind)},
-                     {"ready", is_current},
+                     {"ready", is_current && !filter.is_unsure},
                      {"items", filter.facts.items},
                      {"capacity", filter.facts.capacity},
                      {"layers", filter.facts.layers},
@@ -267,7 +267,8 @@ json::value filled_of(const Model& model) {
   }
   return json::object{{"count", totals.filters},
                       {"items", totals.items},
-                      {"bytes", totals.bytes},
+                      {"bytes", totals.bytes - totals.unsure_bytes},
+                      {"unsure", totals.unsure},
                       {"max_filters", parts.settings.max_filters},
                       {"max_memory", parts.settings.max_memory},
                       {"durability", config::name_of(parts.settings.durability)},

@@ -30,13 +30,15 @@
 //                       "losses", "log_retained" (bytes; null: its server keeps none for us),
 //                       "flush_transactions" (null: it needs none),
 //                       "flush_transactions_per_hour"}},
-//    "filters": null or {"count", "items", "bytes", "max_filters", "max_memory", "durability",
+//    "filters": null or {"count", "items", "bytes", "unsure" (how many this guard has no room for),
+//                        "max_filters", "max_memory", "durability",
 //                        "ready" (look-ups are answered), "changes": {OUTCOME: count},
 //                        "log": null or {"state", "why", "generation", "seq", "snapshot_seq",
 //                                        "snapshot_seconds_ago" (null: it was there before this
 //                                        process), "waiting", "skipped", "rereads"},
 //                        "shown": [{"key", "name" (in filters.named, or null), "kind", "ready",
-//                                   "items", "capacity", "layers" (0: nobody has filled it yet),
+//                                   "items", "capacity", "layers" (0: nobody has filled it yet, or there
+//                                   is no room for it),
 //                                   "bytes", "false_positive_rate", "expires_seconds"}]},
 //    "events": [{"number", "time", "level", "text"}] (the log's last lines, the oldest first)}
 //
