@@ -13,15 +13,13 @@ namespace {
 constexpr std::uint8_t kDumpVersion = 1;
 
 // By name: dumps of the same filters are the same.
-template <typename Map>
-std::vector<const typename Map::value_type*> in_order(const Map& map) {
-  std::vector<const typename Map::value_type*> all;
-  all.reserve(map.size());
-  for (const auto& each : map) {
-    all.push_back(&each);
+std::vector<std::string> names_in_order(auto&& map) {
+  std::vector<std::string> names;
+  for (const auto& [name, each] : map) {
+    names.push_back(name);
   }
-  std::ranges::sort(all, {}, [](const auto* each) -> const std::string& { return each->first; });
-  return all;
+  std::ranges::sort(names);
+  return names;
 }
 
 constexpr std::string_view kNoRoomHere =
@@ -50,7 +48,10 @@ Filters::Totals Filters::totals() const {
 
 void Filters::publish_changes() {
   now_.filters = all_.size();
-  auto next = has_changed_ ? std::make_shared<const Directory>(all_) : nullptr;
+  std::shared_ptr<const Directory> next;
+  if (has_changed_) {
+    next = std::make_shared<Directory>(all_);
+  }
   {
     const std::lock_guard lock(mutex_);
     told_ = now_;
@@ -76,7 +77,7 @@ void Filters::go(std::uint64_t bytes, bool is_unsure) {
 }
 
 std::string Filters::why_unsure() const {
-  for (const auto& [name, named] : all_) {
+  for (const auto& [name, named] : all_.all()) {
     if (named.filter->is_unsure()) {
       return "the filter " + name + " is unsure: " + named.filter->why_unsure();
     }
@@ -106,27 +107,26 @@ bool Filters::has_room_for_unsure() const {
 }
 
 const Named* Filters::find(std::string_view name) const {
-  const auto found = all_.find(name);
-  return found == all_.end() ? nullptr : &found->second;
+  const auto* const found = all_.find(name);
+  return found == nullptr ? nullptr : &found->second;
 }
 
 void Filters::set(const std::string& name, Named named) {
   take_out(name);
   come(named.filter->bytes(), named.filter->is_unsure());
   now_.items += named.filter->items();
-  all_.insert_or_assign(name, std::move(named));
+  all_.set(name, std::move(named));
   has_changed_ = true;
 }
 
 void Filters::take_out(const std::string& name) {
-  const auto found = all_.find(name);
-  if (found == all_.end()) {
+  const Named* const named = find(name);
+  if (named == nullptr) {
     return;
   }
-  const FilledFilter& filter = *found->second.filter;
-  go(filter.bytes(), filter.is_unsure());
-  now_.items -= filter.items();
-  all_.erase(found);
+  go(named->filter->bytes(), named->filter->is_unsure());
+  now_.items -= named->filter->items();
+  all_.erase(name);
   has_changed_ = true;
 }
 
@@ -177,7 +177,7 @@ Outcome Filters::do_apply(const Operation& operation) {
       break;
   }
   Outcome outcome;
-  Named* const named = find_or_make(operation, outcome);
+  const Named* const named = find_or_make(operation, outcome);
   if (named == nullptr) {
     return outcome;
   }
@@ -198,9 +198,10 @@ Outcome Filters::do_apply(const Operation& operation) {
   }
 }
 
-Outcome Filters::change_items(const Operation& operation, Named& named) {
+Outcome Filters::change_items(const Operation& operation, const Named& before) {
   Outcome outcome;
-  const std::uint64_t items_before = named.filter->items();
+  Named named = before;
+  now_.items -= named.filter->items();
   for (const std::uint64_t hash : operation.hashes) {
     if (operation.kind == Operation::Kind::count) {
       outcome.counts.push_back(named.filter->count(hash));
@@ -215,7 +216,11 @@ Outcome Filters::change_items(const Operation& operation, Named& named) {
       break;
     }
   }
-  now_.items += named.filter->items() - items_before;
+  now_.items += named.filter->items();
+  if (named.filter != before.filter) {
+    all_.set(operation.filter, std::move(named));
+    has_changed_ = true;
+  }
   return outcome;
 }
 
@@ -262,7 +267,7 @@ Outcome Filters::create_filter(const Operation& operation) {
   return {};
 }
 
-Named* Filters::find_or_make(const Operation& operation, Outcome& outcome) {
+const Named* Filters::find_or_make(const Operation& operation, Outcome& outcome) {
   if (find(operation.filter) == nullptr) {
     outcome = operation.missing == Operation::Missing::is_made
                   ? create_filter(operation)
@@ -271,7 +276,7 @@ Named* Filters::find_or_make(const Operation& operation, Outcome& outcome) {
       return nullptr;
     }
   }
-  return &all_.find(operation.filter)->second;
+  return find(operation.filter);
 }
 
 // `done`: there is some.
@@ -296,7 +301,6 @@ ItemOutcome Filters::make_room(const Operation& operation, Named& named) {
   go(before, false);
   come(grown->bytes(), grown->is_unsure());
   named.filter = std::move(grown);
-  has_changed_ = true;
   return ItemOutcome::done;
 }
 
@@ -427,7 +431,7 @@ Outcome Filters::load_whole(const Operation& operation, const Loading& loading) 
 
 std::vector<Operation> Filters::expired(std::uint64_t now) const {
   std::vector<Operation> drops;
-  for (const auto& [name, named] : all_) {
+  for (const auto& [name, named] : all_.all()) {
     if (!named.is_there(now)) {
       drops.push_back(
           {.kind = Operation::Kind::drop, .filter = name, .incarnation = named.incarnation});
@@ -437,13 +441,9 @@ std::vector<Operation> Filters::expired(std::uint64_t now) const {
 }
 
 std::string Filters::dump(const std::function<void()>& between) const {
-  std::vector<std::string> names;
-  for (const auto* const each : in_order(all_)) {
-    names.push_back(each->first);
-  }
   std::string filters;
   std::uint32_t count = 0;
-  for (const std::string& name : names) {
+  for (const std::string& name : names_in_order(all_.all())) {
     const Named* const named = find(name);
     if (named == nullptr) {
       continue;
@@ -459,8 +459,8 @@ std::string Filters::dump(const std::function<void()>& between) const {
   put(out, kDumpVersion);
   put(out, incarnations_);
   put(out, static_cast<std::uint32_t>(loading_.size()));
-  for (const auto* const each : in_order(loading_)) {
-    const auto& [name, loading] = *each;
+  for (const std::string& name : names_in_order(loading_)) {
+    const Loading& loading = loading_.at(name);
     put_text(out, name);
     put(out, loading.next);
     put(out, loading.claimed);
@@ -524,7 +524,7 @@ std::expected<void, std::string> Filters::restore(std::string_view dump) {
 }
 
 void Filters::clear() {
-  all_.clear();
+  all_ = {};
   loading_.clear();
   now_ = {};
   incarnations_ = 0;

@@ -35,27 +35,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "filled/directory.h"
 #include "filled/filled_filter.h"
 #include "filled/operation.h"
 #include "filter/key_hash.h"
 
 namespace cuckooguard::filled {
-
-struct Named {
-  std::shared_ptr<FilledFilter> filter;
-  std::uint64_t incarnation = 0;  // tells it from others of its name; never 0
-  std::uint64_t until = 0;        // milliseconds since 1970; 0: no end
-
-  bool is_there(std::uint64_t now) const { return until == 0 || now < until; }
-};
-
-struct TextHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view text) const {
-    return std::hash<std::string_view>()(text);
-  }
-};
-using Directory = std::unordered_map<std::string, Named, TextHash, std::equal_to<>>;
 
 class Filters {
  public:
@@ -124,7 +109,7 @@ class Filters {
   Outcome load_whole(const Operation& operation, const Loading& loading);
   const Named* find(std::string_view name) const;
   // Null: there is none, or `outcome` says why there cannot be one.
-  Named* find_or_make(const Operation& operation, Outcome& outcome);
+  const Named* find_or_make(const Operation& operation, Outcome& outcome);
   bool has_room(const Operation& operation, std::uint64_t bytes) const;
   bool has_room_here(std::uint64_t bytes) const;
   // Made by `make`, or an unsure one if there is no room here; null: nobody else has it.
@@ -133,7 +118,7 @@ class Filters {
                                           std::uint64_t bytes,
                                           std::uint64_t more,
                                           const Make& make) const;
-  Outcome change_items(const Operation& operation, Named& named);
+  Outcome change_items(const Operation& operation, const Named& before);
   ItemOutcome make_room(const Operation& operation, Named& named);
   ItemOutcome add_item(std::uint64_t hash, const Operation& operation, Named& named);
   // In the totals, but for its items.

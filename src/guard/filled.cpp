@@ -114,8 +114,8 @@ std::vector<Filled::Shown> Filled::shown(std::size_t most) const {
   std::vector<Shown> all;
   std::unordered_set<const filled::Named*> listed;
   for (const config::FilledFilter& settings : parts_.settings.named) {
-    const auto found = directory->find(settings.redis_key());
-    const filled::Named* const filter = found == directory->end() ? nullptr : &found->second;
+    const auto* const found = directory->find(settings.redis_key());
+    const filled::Named* const filter = found == nullptr ? nullptr : &found->second;
     listed.insert(filter);
     if (all.size() < most) {
       all.push_back(shown_of(settings.redis_key(), filter, now));
@@ -134,7 +134,7 @@ std::vector<Filled::Shown> Filled::shown(std::size_t most) const {
     const filled::Directory::value_type* entry;
   };
   std::vector<Other> others;
-  for (const auto& entry : *directory) {
+  for (const auto& entry : directory->all()) {
     if (!listed.contains(&entry.second)) {
       others.push_back({.bytes = entry.second.filter->bytes(), .entry = &entry});
     }

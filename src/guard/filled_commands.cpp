@@ -117,8 +117,8 @@ const std::shared_ptr<const filled::Directory>& FilledCommands::directory() {
 
 bool FilledCommands::is_filter(std::string_view key) {
   const filled::Directory& all = *directory();
-  const auto found = all.find(key);
-  return found != all.end() && found->second.is_there(filled()->parts().wall_time());
+  const auto* const found = all.find(key);
+  return found != nullptr && found->second.is_there(filled()->parts().wall_time());
 }
 
 // Also if there is none.
@@ -220,8 +220,8 @@ OwnDecision FilledCommands::decide(Arguments arguments, Client& client, const At
             .directory = directory(),
             .named = nullptr,
             .expired = nullptr};
-  const auto found = call.directory->find(arguments[1]);
-  if (found != call.directory->end()) {
+  const auto* const found = call.directory->find(arguments[1]);
+  if (found != nullptr) {
     (found->second.is_there(call.now) ? call.named : call.expired) = &found->second;
   }
   if (arguments.size() > command->most) {

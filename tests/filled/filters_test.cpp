@@ -31,8 +31,8 @@ class FiltersTest : public ::testing::Test {
   }
   const Named* find(const std::string& name) {
     directory_ = filters_.directory();
-    const auto found = directory_->find(name);
-    return found == directory_->end() ? nullptr : &found->second;
+    const auto* const found = directory_->find(name);
+    return found == nullptr ? nullptr : &found->second;
   }
 
   static constexpr auto kDone = ItemOutcome::done;
@@ -378,7 +378,7 @@ TEST_F(FiltersTest, are_the_same_wherever_the_same_was_applied) {
 TEST_F(FiltersTest, are_told_together_as_if_somebody_had_added_them_up) {
   const auto expect_sums = [](const Filters& filters) {
     Filters::Totals sums;
-    for (const auto& [name, named] : *filters.directory()) {
+    for (const auto& [name, named] : filters.directory()->all()) {
       ++sums.filters;
       sums.items += named.filter->items();
       sums.bytes += named.filter->bytes();

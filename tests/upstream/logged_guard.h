@@ -106,12 +106,12 @@ class LoggedGuard {
   }
   bool has(std::string_view item, std::string_view filter = "seen") const {
     const auto directory = filters_.directory();
-    const auto found = directory->find(filter);
-    return found != directory->end() && found->second.filter->may_contain(filters_.hash(item));
+    const auto* const found = directory->find(filter);
+    return found != nullptr && found->second.filter->may_contain(filters_.hash(item));
   }
   bool has_filter(std::string_view filter) const {
     const auto directory = filters_.directory();
-    return directory->find(filter) != directory->end();
+    return directory->find(filter) != nullptr;
   }
   std::uint64_t unsure() const { return filters_.totals().unsure; }
   // If nothing is being applied.
