@@ -74,26 +74,27 @@ std::string tag_of(std::string_view dump, std::string_view file, const HashSecre
 
 std::string dump_of(const FilledFilter& filter) {
   const FilledFilter::Facts facts = filter.facts();
-  std::string body(kMagic);
-  put(body, filter.shape());
-  put(body, facts.items);
-  put(body, facts.erased);
-  put(body, static_cast<std::uint32_t>(filter.layers().size()));
+  std::string dump(kNumber, '\0');  // its size, which is known at the end
+  dump += kMagic;
+  put(dump, filter.shape());
+  put(dump, facts.items);
+  put(dump, facts.erased);
+  put(dump, static_cast<std::uint32_t>(filter.layers().size()));
   for (const auto& layer : filter.layers()) {
     const auto bytes = filter::filter_file_bytes(*layer, {});
     if (!bytes) {
       throw std::runtime_error(bytes.error().what);
     }
-    put_long_text(body, as_text(*bytes));
+    put_long_text(dump, as_text(*bytes));
   }
-  std::string dump;
-  put(dump, static_cast<std::uint64_t>(body.size() + 2 * kNumber));
-  dump.append(body);
-  return dump + checksum_of(dump);
+  std::string size;
+  put(size, static_cast<std::uint64_t>(dump.size() + kNumber));
+  dump.replace(0, kNumber, size);
+  dump += checksum_of(dump);
+  return dump;
 }
 
-std::string tagged_dump_of(const FilledFilter& filter, const HashSecret& secret) {
-  std::string dump = dump_of(filter);
+std::string tagged(std::string dump, const HashSecret& secret) {
   const std::string_view file = parts_of(dump)->layers.front();
   const std::string tag = tag_of(dump, file, secret);
   const auto header = filter::header_with_position(std::as_bytes(std::span(file)), tag);

@@ -29,7 +29,9 @@ inline constexpr std::size_t kDumpTagBytes = 16;
 
 // Of one that is not unsure.
 std::string dump_of(const FilledFilter& filter);
-std::string tagged_dump_of(const FilledFilter& filter, const filter::HashSecret& secret);
+// What of that a client is given. It takes about as long, and whoever has it does not need the
+// filter.
+std::string tagged(std::string dump, const filter::HashSecret& secret);
 // How long a dump is that begins like this; nothing: it is none.
 std::optional<std::uint64_t> bytes_of_dump(std::string_view front);
 

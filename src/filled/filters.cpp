@@ -191,7 +191,7 @@ Outcome Filters::do_apply(const Operation& operation) {
     return change_items(operation, *named);
   }
   try {
-    return {.blob = tagged_dump_of(*named->filter, hash_.secret())};
+    return {.blob = dump_of(*named->filter)};
   } catch (const std::exception& error) {
     return {.status = Status::unknown,
             .why = std::string("there is no memory for a dump: ") + error.what()};

@@ -68,6 +68,7 @@ class Filters {
   // Changes with directory(), before it.
   std::uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
   std::uint64_t hash(std::string_view item) const noexcept { return hash_(item); }
+  const filter::HashSecret& secret() const noexcept { return hash_.secret(); }
   // Of all: nobody has to go through them. As of the last apply().
   Totals totals() const;
 

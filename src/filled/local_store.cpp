@@ -24,6 +24,7 @@ LocalStore::~LocalStore() {
   if (thread_.joinable()) {
     thread_.request_stop();
     thread_.join();
+    make_dumps();
     keep();
   }
 }
@@ -44,12 +45,37 @@ std::expected<void, std::string> LocalStore::restore() {
 
 void LocalStore::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  has_thread_ = true;
 }
 
 void LocalStore::submit(std::shared_ptr<Change> change) {
+  const bool is_for_thread = has_thread_ && change->operation().kind == Operation::Kind::dump;
   {
     const std::lock_guard lock(waiting_mutex_);
-    waiting_.push_back(std::move(change));
+    (is_for_thread ? dumps_ : waiting_).push_back(std::move(change));
+  }
+  if (is_for_thread) {
+    wake_.notify_one();
+  } else {
+    do_what_waits();
+  }
+}
+
+// Behind all that was submitted before them.
+void LocalStore::make_dumps() {
+  {
+    const std::lock_guard lock(mutex_);
+    Changes changes;
+    {
+      const std::lock_guard waiting(waiting_mutex_);
+      if (dumps_.empty()) {
+        return;
+      }
+      changes.swap(waiting_);
+      std::ranges::move(dumps_, std::back_inserter(changes));
+      dumps_.clear();
+    }
+    apply(changes);
   }
   do_what_waits();
 }
@@ -91,13 +117,15 @@ void LocalStore::apply(const Changes& changes) {
 
 void LocalStore::run(const std::stop_token& stop) {
   auto kept_at = std::chrono::steady_clock::now();
-  std::mutex own;
-  std::unique_lock lock(own);
   while (!stop.stop_requested()) {
-    wake_.wait_for(
-        lock, stop, std::min<std::chrono::milliseconds>(kExpireEvery, settings_.every), [] {
-          return false;
-        });
+    {
+      std::unique_lock lock(waiting_mutex_);
+      wake_.wait_for(
+          lock, stop, std::min<std::chrono::milliseconds>(kExpireEvery, settings_.every), [this] {
+            return !dumps_.empty();
+          });
+    }
+    make_dumps();
     expire();
     const auto now = std::chrono::steady_clock::now();
     if (now - kept_at >= settings_.every) {

@@ -1,6 +1,8 @@
 // A store of this process alone: what is submitted is done at once, and kept in a file now and
 // then. What is submitted while a filter is copied for the file is done right behind that, by the
-// thread that copies: nobody waits for a lock that is held for longer than an operation takes.
+// thread that copies: nobody waits for a lock that is held for longer than an operation takes. Nor
+// does a caller's thread make a dump, which takes as long as its filter is large: the store's own
+// does, once it has been started, and what is submitted meanwhile is done behind it.
 //
 // What is acknowledged lives as long as the process, and longer if it is in the file: at each
 // interval at which something has changed, and when the store ends. A process that is killed loses
@@ -17,6 +19,7 @@
 //            clients may have in flight.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <expected>
@@ -57,6 +60,7 @@ class LocalStore final : public Store {
   using Changes = std::vector<std::shared_ptr<Change>>;
 
   void run(const std::stop_token& stop);
+  void make_dumps();
   void expire();
   void keep();
   void do_what_waits();
@@ -66,6 +70,8 @@ class LocalStore final : public Store {
   Settings settings_;
   std::mutex waiting_mutex_;
   Changes waiting_;
+  Changes dumps_;  // the same, for the store's own thread
+  std::atomic<bool> has_thread_{false};
   std::mutex mutex_;  // for the filters' writer
   bool has_changed_ = false;
   std::condition_variable_any wake_;

@@ -81,7 +81,7 @@ struct Outcome {
   Status status = Status::done;
   std::vector<ItemOutcome> items{};     // add, add_if_new, erase
   std::vector<std::uint64_t> counts{};  // count
-  std::string blob{};                   // dump
+  std::string blob{};                   // dump; without a tag
   std::string why{};                    // bad_dump, not_in_log, unknown; for people
 
   bool operator==(const Outcome&) const = default;

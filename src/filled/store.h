@@ -30,6 +30,8 @@ class Change {
   const Operation& operation() const { return operation_; }
   bool is_done() const noexcept { return done_.load(std::memory_order_acquire); }
   const Outcome& outcome() const { return outcome_; }  // if is_done()
+  // The same, once, for whoever has submitted it alone.
+  std::string take_blob() { return std::exchange(outcome_.blob, {}); }
 
   void finish(Outcome outcome) {
     outcome_ = std::move(outcome);

@@ -1,11 +1,14 @@
 #include "guard/filled.h"
 
 #include <algorithm>
+#include <new>
 #include <span>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "filled/dump.h"
 #include "guard/filter_options.h"
 
 namespace cuckooguard::guard {
@@ -155,7 +158,10 @@ std::shared_ptr<const filled::Change> Filled::dump_for(std::string_view key,
                                                        filled::Kind kind,
                                                        const Attempt& attempt) {
   std::unique_lock lock(mutex_);
-  const bool is_being_made = dump_ && !dump_->change->is_done();
+  if (dump_ && !dump_->tagging.joinable()) {
+    tag(*dump_);
+  }
+  const bool is_being_made = dump_ && !dump_->is_ready();
   const filled::TimePoint next = dump_begun_ ? *dump_begun_ + kDumpEvery : attempt.now;
   if (dump_ && dump_->change->operation().filter == key &&
       dump_->change->operation().shape.kind == kind && (is_being_made || next > attempt.since)) {
@@ -166,11 +172,43 @@ std::shared_ptr<const filled::Change> Filled::dump_for(std::string_view key,
   }
   auto change = std::make_shared<filled::Change>(filled::Operation{
       .kind = filled::Operation::Kind::dump, .filter = std::string(key), .shape = {.kind = kind}});
-  dump_ = {.change = change, .until = attempt.now + kDumpKept};
+  dump_ = std::make_unique<Dump>();
+  dump_->change = change;
+  dump_->until = attempt.now + kDumpKept;
   dump_begun_ = attempt.now;
   lock.unlock();
   parts_.store.submit(change);
-  return change->is_done() ? change : nullptr;
+  lock.lock();
+  if (!dump_ || dump_->change != change) {
+    return nullptr;
+  }
+  tag(*dump_);
+  return dump_->is_ready() ? change : nullptr;
+}
+
+// Once it is done, and if it is not yet.
+void Filled::tag(Dump& dump) const {
+  if (!dump.change->is_done() || dump.is_ready()) {
+    return;
+  }
+  const auto put_tag = [&dump, &secret = parts_.filters.secret()] {
+    try {
+      dump.bytes = filled::tagged(dump.change->take_blob(), secret);
+    } catch (const std::bad_alloc&) {
+    }
+    dump.is_tagged.store(true, std::memory_order_release);
+  };
+  if (dump.change->outcome().status != filled::Outcome::Status::done) {
+    dump.is_tagged.store(true, std::memory_order_release);
+  } else if (dump.change->outcome().blob.size() <= kTaggedAtOnce) {
+    put_tag();
+  } else {
+    try {
+      dump.tagging = std::jthread(put_tag);
+    } catch (const std::system_error&) {  // there are no more threads
+      put_tag();
+    }
+  }
 }
 
 std::optional<std::string> Filled::piece_of_dump(std::string_view key,
@@ -178,14 +216,14 @@ std::optional<std::string> Filled::piece_of_dump(std::string_view key,
                                                  std::size_t most,
                                                  filled::TimePoint now) {
   const std::lock_guard lock(mutex_);
-  if (dump_ && now >= dump_->until) {
+  if (dump_ && dump_->is_ready() && (now >= dump_->until || dump_->bytes.empty())) {
     dump_.reset();
   }
-  if (!dump_ || dump_->change->operation().filter != key || !dump_->change->is_done()) {
+  if (!dump_ || dump_->change->operation().filter != key || !dump_->is_ready()) {
     return std::nullopt;
   }
   dump_->until = now + kDumpKept;
-  const std::string& bytes = dump_->change->outcome().blob;
+  const std::string& bytes = dump_->bytes;
   std::string piece = bytes.substr(std::min<std::uint64_t>(offset, bytes.size()), most);
   if (piece.empty()) {
     dump_.reset();

@@ -4,10 +4,13 @@
 // Threads: any; a dump that somebody takes in pieces is behind a mutex. Lifetimes: what it refers
 // to outlives it, and it the guards. Errors: none. Limits: one dump at a time, of any filter, and
 // no sooner than kDumpEvery after the one before. It is there until its last piece was taken, or
-// for kDumpKept after any piece was, and then until somebody asks for one.
+// for kDumpKept after any piece was, and then until somebody asks for one. The tag of one above
+// kTaggedAtOnce is computed on a thread of its own, which ~Filled() waits for.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "config/filled.h"
@@ -30,6 +34,7 @@ class Filled {
  public:
   static constexpr std::chrono::seconds kDumpKept{60};
   static constexpr std::chrono::seconds kDumpEvery{1};
+  static constexpr std::size_t kTaggedAtOnce = std::size_t{256} << 10U;  // bytes
 
   struct Parts {
     filled::Filters& filters;
@@ -83,9 +88,17 @@ class Filled {
 
  private:
   struct Dump {
-    std::shared_ptr<const filled::Change> change;
+    // With a tag, or there is none.
+    bool is_ready() const noexcept { return is_tagged.load(std::memory_order_acquire); }
+
+    std::shared_ptr<filled::Change> change;
     filled::TimePoint until{};
+    std::string bytes{};  // if is_ready(); empty if there was no memory
+    std::atomic<bool> is_tagged{false};
+    std::jthread tagging{};
   };
+
+  void tag(Dump& dump) const;
 
   const config::FilledFilter* named(std::string_view key) const;
 
@@ -94,7 +107,7 @@ class Filled {
   keyspace::Keyspace reservable_;
   keyspace::Keyspace deduped_;
   std::mutex mutex_;  // for the dump
-  std::optional<Dump> dump_;
+  std::unique_ptr<Dump> dump_;
   std::optional<filled::TimePoint> dump_begun_;  // of the last one
 };
 

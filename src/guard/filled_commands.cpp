@@ -296,10 +296,29 @@ OwnDecision FilledCommands::exists(const Call& call) {
   return answer();
 }
 
+// A turn has one time.
+bool FilledCommands::has_turn(const Call& call, const filled::Operation& operation) {
+  using enum Operation::Kind;
+  const bool makes = operation.missing == Operation::Missing::is_made && call.named == nullptr;
+  const bool is_whole = operation.kind == create || operation.kind == drop ||
+                        operation.kind == expire || operation.kind == load;
+  if (!makes && !is_whole) {
+    return true;
+  }
+  if (turn_ != call.attempt.now) {
+    turn_ = call.attempt.now;
+    whole_in_turn_ = 0;
+  }
+  return ++whole_in_turn_ <= kWholePerTurn;
+}
+
 // One that is past its time goes before anything is done to what has its name.
 OwnDecision FilledCommands::submit(const Call& call,
                                    filled::Operation operation,
                                    PromisedReply::Write write) {
+  if (!has_turn(call, operation)) {
+    return hold(call.arguments);
+  }
   const Filled::Parts& parts = filled()->parts();
   if (call.expired != nullptr) {
     parts.store.submit(std::make_shared<filled::Change>(

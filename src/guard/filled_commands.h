@@ -23,6 +23,9 @@
 // why). What a script does is not seen. FLUSHALL is Redis's: with durability redis the filters are
 // gone with it, else they stay.
 //
+// A client may send thousands of commands at once that make, drop or load a filter, each of which
+// takes some 40 us: a worker does kWholePerTurn of them, and the rest wait for its next turn.
+//
 // Threads: one per worker, its worker's. Lifetimes: a reply is valid until the next call. A filter
 // that was dropped stays in memory until each worker has had another of these commands.
 // Errors: replies. Limits: filters.max_filters and max_memory go with each operation
@@ -51,6 +54,7 @@ class FilledCommands : OwnReply {
   static constexpr std::size_t kKeyBytesMax = 512;
   // A command's key is within so many bytes, or it is too long.
   static constexpr std::size_t kKeyIsInFront = 1024;
+  static constexpr std::size_t kWholePerTurn = 20;
 
   explicit FilledCommands(Guard& guard) : guard_(guard) {}
 
@@ -140,11 +144,15 @@ class FilledCommands : OwnReply {
                         bool creates);
   bool is_current(const Call& call) const;
   OwnDecision submit(const Call& call, filled::Operation operation, PromisedReply::Write write);
+  // Counts what is done to a filter as a whole; false: it is for the worker's next turn.
+  bool has_turn(const Call& call, const filled::Operation& operation);
   OwnDecision wrong_kind();
 
   Guard& guard_;
   std::shared_ptr<const filled::Directory> directory_;
   std::uint64_t version_ = 0;
+  TimePoint turn_{};
+  std::size_t whole_in_turn_ = 0;
 };
 
 // filled_replies.cpp: what is written of a change that is done.

@@ -149,7 +149,7 @@ TEST(Dump, of_exact_counts_of_a_stranger_has_each_hash_once_where_it_is_found) {
 
 TEST(Dump, that_a_client_is_given_is_known_by_its_tag) {
   const auto filter = some({.kind = Kind::cuckoo, .capacity = 500});
-  const std::string dump = tagged_dump_of(*filter, kSecret);
+  const std::string dump = tagged(dump_of(*filter), kSecret);
   EXPECT_EQ(wrong_tag(dump, kSecret), std::nullopt);
   const auto read = read_dump(dump, kSecret, FilterFileOrigin::stranger);
   ASSERT_TRUE(read.has_value()) << "whoever knows of no tags reads it, too: " << read.error();

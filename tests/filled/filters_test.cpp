@@ -185,7 +185,8 @@ TEST_F(FiltersTest, refuse_a_dump_that_somebody_has_made_up) {
   EXPECT_EQ(find("b"), nullptr);
   EXPECT_EQ(load_of(other, false).status, Status::done) << "a guard of before has let it in";
   apply({.kind = drop, .filter = "b"});
-  EXPECT_EQ(load_of(dump, true).status, Status::done);
+  EXPECT_EQ(load_of(dump, true).status, Status::bad_dump);
+  EXPECT_EQ(load_of(tagged(dump, kSecret), true).status, Status::done);
 }
 
 // Of several guards one has less room than the others. None of it is the log's.

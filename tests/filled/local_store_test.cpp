@@ -3,11 +3,13 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "filled/dump.h"
 #include "filled/hashes.h"
 #include "harness/temporary_directory.h"
 
@@ -50,6 +52,25 @@ TEST_F(LocalStoreTest, does_at_once_what_is_submitted) {
   ASSERT_TRUE(first->is_done());
   EXPECT_EQ(first->outcome().items.front(), ItemOutcome::done);
   EXPECT_EQ(submit(store, adding(1))->outcome().items.front(), ItemOutcome::not_done);
+}
+
+// It takes as long as the filter is large: whoever asks does not make it himself.
+TEST_F(LocalStoreTest, makes_a_dump_on_its_own_thread_with_all_that_was_submitted_before) {
+  Filters filters(kSecret);
+  LocalStore store(filters, settings());
+  store.start();
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    submit(store, adding(i));
+    const auto dump = submit(store, {.kind = Operation::Kind::dump, .filter = "a"});
+    const auto behind = submit(store, adding(1000 + i));
+    while (!dump->is_done() || !behind->is_done()) {
+      std::this_thread::yield();
+    }
+    const auto read = read_dump(dump->outcome().blob, kSecret);
+    ASSERT_TRUE(read.has_value());
+    EXPECT_TRUE((*read)->may_contain(hash_of(i)));
+    EXPECT_TRUE(filters.directory()->find("a")->second.filter->may_contain(hash_of(1000 + i)));
+  }
 }
 
 TEST_F(LocalStoreTest, has_after_a_restart_what_it_had_before) {

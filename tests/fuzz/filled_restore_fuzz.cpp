@@ -96,7 +96,9 @@ void use(Filters& filters, const std::string& name, const Shape& shape, Input in
     const std::uint8_t what = input.take();
     const std::size_t item = input.take() % added.size();
     const std::uint64_t hash = hash_of(item);
-    Operation operation{.kind = what % 4 == 0   ? add_if_new
+    const bool is_large = what >= 240;  // enough to grow
+    Operation operation{.kind = is_large        ? add
+                                : what % 4 == 0 ? add_if_new
                                 : what % 4 == 1 ? add
                                 : what % 4 == 2 ? erase
                                                 : count,
@@ -104,10 +106,8 @@ void use(Filters& filters, const std::string& name, const Shape& shape, Input in
                         .shape = shape,
                         .hashes = {hash},
                         .bytes_max = 1U << 20U};
-    if (what >= 240) {  // until it grows
-      for (std::uint64_t i = 0; i < 300; ++i) {
-        operation.hashes.push_back(hash_of(1000 + more++));
-      }
+    for (int i = 0; is_large && i < 300; ++i) {
+      operation.hashes.push_back(hash_of(10'000 + more++));
     }
     if (operation.kind == erase && added.at(item) == 0) {
       continue;  // that it must not be, filled_filter.h says

@@ -70,6 +70,20 @@ TEST_F(FilledCommandsTest, are_those_of_keys_that_are_filters_or_may_become_one)
   EXPECT_FALSE(takes({"DEL", "a"}));
 }
 
+// However many one client sends at once: others are served between two turns.
+TEST_F(FilledCommandsTest, are_held_for_the_next_turn_after_so_many_that_make_or_drop_a_filter) {
+  for (std::size_t turn = 0; turn < 3; ++turn) {
+    for (std::size_t i = 0; i < FilledCommands::kWholePerTurn; ++i) {
+      ASSERT_NE(i % 2 == 0 ? reply({"BF.RESERVE", "bf:x", "0.01", "10"}) : reply({"DEL", "bf:x"}),
+                "");
+    }
+    EXPECT_EQ(decide({"BF.RESERVE", "bf:x", "0.01", "10"}).action, Action::hold_for_client);
+    EXPECT_EQ(decide({"BF.ADD", "bf:new", "1"}).action, Action::hold_for_client);
+    EXPECT_EQ(reply({"BF.EXISTS", "bf:x", "1"}), ":0\r\n") << "these cost little";
+    shop_.now += std::chrono::milliseconds(1);
+  }
+}
+
 struct Spoken {
   Words words;
   std::string_view resp2;
@@ -190,6 +204,7 @@ TEST_F(FilledCommandsTest, reply_in_the_bytes_of_redis_bloom) {
   }
   filled_.filters.clear();
   shop_.send({"HELLO", "3"}, '%');
+  shop_.now += std::chrono::milliseconds(1);
   for (const Spoken& each : spoken) {
     EXPECT_EQ(reply(each.words), each.resp3.empty() ? each.resp2 : each.resp3)
         << each.words.begin()[0] << each.words.begin()[1];
