@@ -316,6 +316,7 @@ void Assembly::make_admin() {
     process_state_.clients.emplace_back([worker = parts.get()] { return worker->clients(); });
   }
   process_state_.refused_clients = [this] { return client_count_.refused.load(); };
+  process_state_.dropped_log_lines = [this] { return log_.dropped(); };
   admin_.emplace(AdminServer::Parts{.address = *config_.admin.address,
                                     .settings = config_.admin,
                                     .guarded = shown(*generation_),

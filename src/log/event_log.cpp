@@ -5,9 +5,10 @@
 #include <utility>
 
 #include <spdlog/logger.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <unistd.h>
 
 #include "io/clock.h"
+#include "log/background_sink.h"
 
 namespace cuckooguard::log {
 namespace {
@@ -30,7 +31,13 @@ std::string_view subject_of(std::span<const Field> fields) {
 }  // namespace
 
 EventLog::EventLog(const config::Log& settings)
-    : EventLog(settings, std::make_shared<spdlog::sinks::stderr_sink_mt>(), io::now_since_boot) {}
+    : EventLog(settings, std::make_shared<BackgroundSink>(STDERR_FILENO)) {}
+
+EventLog::EventLog(const config::Log& settings, std::shared_ptr<BackgroundSink> to)
+    : EventLog(settings, to, io::now_since_boot) {
+  to->set_format(settings.format);
+  background_ = std::move(to);
+}
 
 EventLog::EventLog(const config::Log& settings,
                    std::shared_ptr<spdlog::sinks::sink> to,
@@ -59,6 +66,13 @@ void EventLog::set(const config::Log& settings) {
   const bool is_json = format_ == config::LogFormat::json;  // which has time and level inside
   logger_->set_pattern(is_json ? "%v" : "%Y-%m-%dT%H:%M:%S.%eZ %l %v",
                        spdlog::pattern_time_type::utc);
+  if (background_) {
+    background_->set_format(format_);
+  }
+}
+
+std::uint64_t EventLog::dropped() const {
+  return background_ ? background_->dropped() : 0;
 }
 
 void EventLog::write(config::LogLevel level, EventName name, std::span<const Field> fields) {

@@ -10,10 +10,11 @@
 // Must: a healthy guard writes nothing at `info` once it has started (integration/logs_test.cpp); a
 // Redis key, or a value out of one,
 //       is written as its hash unless shows_keys().
-// Threads: any, but add_listener(), which comes before there are several.
+// Threads: any, but add_listener(), which comes before there are several. Nobody waits for whoever
+// reads standard error (background_sink.h).
 // Lifetimes: outlives whoever writes. Errors: none; a line that cannot be written is lost.
-// Cost: a lock and a write: for changes of state, never per command. Limits: event_limits.h,
-// kFieldBytesMax.
+// Cost: a lock and some text: for changes of state, never per command. Limits: event_limits.h,
+// background_sink.h, kFieldBytesMax.
 #pragma once
 
 #include <atomic>
@@ -40,6 +41,8 @@ class sink;  // NOLINT(readability-identifier-naming)
 
 namespace cuckooguard::log {
 
+class BackgroundSink;
+
 class EventLog {
  public:
   using Fields = std::initializer_list<Field>;
@@ -53,7 +56,7 @@ class EventLog {
   EventLog(const config::Log& settings, std::shared_ptr<spdlog::sinks::sink> to, Clock clock);
   EventLog(const EventLog&) = delete;
   EventLog& operator=(const EventLog&) = delete;
-  ~EventLog();  // tells what was left out
+  ~EventLog();  // tells what was left out; a reader gets BackgroundSink::kPatience to read it
 
   void add_listener(Listener listener) { listeners_.push_back(std::move(listener)); }
 
@@ -61,6 +64,8 @@ class EventLog {
   void set(const config::Log& settings);
   // Whether Redis keys may be written as they are.
   bool shows_keys() const { return shows_keys_.load(std::memory_order_relaxed); }
+  // Lines that nobody has read in time, ever. Any thread.
+  std::uint64_t dropped() const;
 
   void debug(EventName name, Fields fields = {}) { write(config::LogLevel::debug, name, fields); }
   void info(EventName name, Fields fields = {}) { write(config::LogLevel::info, name, fields); }
@@ -71,9 +76,11 @@ class EventLog {
   void write(config::LogLevel level, EventName name, std::span<const Field> fields);
 
  private:
+  EventLog(const config::Log& settings, std::shared_ptr<BackgroundSink> to);
   void write_now(const Event& event);
 
   std::unique_ptr<spdlog::logger> logger_;
+  std::shared_ptr<BackgroundSink> background_;  // what it writes to; null: to a test
   Clock clock_;
   std::vector<Listener> listeners_;
   std::atomic<config::LogLevel> level_{};

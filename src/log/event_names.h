@@ -40,6 +40,7 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "listening",
     "loaded",
     "loading",
+    "log_dropped",
     "loop_stalled",
     "loopback_in_container",
     "mode_reset",

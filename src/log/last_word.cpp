@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -14,11 +15,25 @@
 namespace cuckooguard::log {
 namespace {
 
+constexpr unsigned kPatienceSeconds = 1;
+
 std::atomic<bool> is_json{false};
 
 constexpr const char* kOutOfMemory =
     "an allocation failed; the process ends, since what a worker was doing could not be finished "
     "for one client alone";
+
+// Nobody may be reading. By a signal, since a write that blocks has no time-out.
+void end_in_time() {
+  struct sigaction action{};
+  action.sa_handler = [](int) { ::_exit(EXIT_FAILURE); };
+  ::sigaction(SIGALRM, &action, nullptr);
+  sigset_t alarm;
+  sigemptyset(&alarm);
+  sigaddset(&alarm, SIGALRM);
+  ::pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);
+  ::alarm(kPatienceSeconds);
+}
 
 void say(const char* event, const char* why) {
   timespec now{};
@@ -40,6 +55,7 @@ void say(const char* event, const char* why) {
       event,
       why);
   if (bytes > 0) {
+    end_in_time();
     const std::size_t length = std::min(static_cast<std::size_t>(bytes), line.size() - 1);
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), length);
   }

@@ -11,6 +11,8 @@
 // it is named, and the process aborts.
 //
 // Threads: whichever fails. Nothing is allocated for it, and no lock is taken.
+// Limits: a reader of standard error gets one second to take the line; then the process ends with
+// exit code 1 all the same.
 #pragma once
 
 #include "config/config.h"

@@ -35,6 +35,13 @@ class MetricsTest : public testing::Test {
     }
     process_state_.clients.emplace_back([] { return std::size_t{3}; });
     process_state_.refused_clients = [] { return std::uint64_t{5}; };
+    process_state_.dropped_log_lines = [] { return std::uint64_t{7}; };
+    process_state_.certificates = [] {
+      const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+      return std::vector<Certificate>{
+          {.file = "/old.crt", .expires_at = now - std::chrono::hours(1)},
+          {.file = "/new.crt", .expires_at = now + std::chrono::hours(1)}};
+    };
   }
 
   std::string text() {
@@ -189,6 +196,13 @@ TEST_F(MetricsTest, filters_and_how_old_their_proof_is) {
       << "what is not known is left out";
 }
 
+TEST_F(MetricsTest, how_long_certificates_are_good_for) {
+  EXPECT_NEAR(
+      std::stod(value("cuckooguard_certificate_remaining_seconds{file=\"/new.crt\"}")), 3600, 60);
+  EXPECT_NEAR(
+      std::stod(value("cuckooguard_certificate_remaining_seconds{file=\"/old.crt\"}")), -3600, 60);
+}
+
 TEST_F(MetricsTest, sources_clients_and_redis) {
   EXPECT_EQ(value("cuckooguard_source_state{source=\"shop\",state=\"following\"}"), "1");
   EXPECT_EQ(value("cuckooguard_source_state{source=\"ids\",state=\"down\"}"), "1");
@@ -200,6 +214,7 @@ TEST_F(MetricsTest, sources_clients_and_redis) {
   EXPECT_EQ(value("cuckooguard_source_troubles_total{source=\"ids\"}"), "0");
   EXPECT_EQ(value("cuckooguard_clients{worker=\"0\"}"), "3");
   EXPECT_EQ(value("cuckooguard_refused_clients_total"), "5");
+  EXPECT_EQ(value("cuckooguard_log_dropped_lines_total"), "7");
   EXPECT_EQ(value("cuckooguard_upstream_up"), "0");
   process_state_.redis = RedisSeen::up;
   EXPECT_EQ(value("cuckooguard_upstream_up"), "1");
