@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <malloc.h>
 #include <netinet/in.h>
@@ -54,6 +55,18 @@ SocketAddress tcp_address(const asio::ip::tcp::endpoint& endpoint) {
   return address;
 }
 
+// Blocks. Empty: the name is unknown.
+std::vector<SocketAddress> addresses_of(const config::Address& address) {
+  asio::io_context io;
+  asio::ip::tcp::resolver resolver(io);
+  boost::system::error_code unknown;
+  std::vector<SocketAddress> addresses;
+  for (const auto& entry : resolver.resolve(address.host, std::to_string(address.port), unknown)) {
+    addresses.push_back(tcp_address(entry.endpoint()));
+  }
+  return addresses;
+}
+
 }  // namespace
 
 class AsioLoop::AsioTimer final : public Timer {
@@ -79,7 +92,6 @@ AsioLoop::AsioLoop(BatchHooks hooks)
       read_buffer_(new char[kReadBufferBytes]),
       io_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO),
       epoll_(io_, make_epoll()),
-      resolver_(io_),
       memory_timer_(io_) {
   await_batch();
 }
@@ -141,18 +153,41 @@ void AsioLoop::connect_again(const std::weak_ptr<SocketTransport*>& waiting,
 }
 
 void AsioLoop::resolve(const config::Address& address, std::weak_ptr<SocketTransport*> waiting) {
-  resolver_.async_resolve(
-      address.host,
-      std::to_string(address.port),
-      [this, waiting = std::move(waiting)](const boost::system::error_code&,
-                                           const asio::ip::tcp::resolver::results_type& found) {
-        std::vector<SocketAddress>
-            addresses;  // stays empty if the name is unknown: that fails below
-        for (const auto& entry : found) {
-          addresses.push_back(tcp_address(entry.endpoint()));
-        }
-        connect_later(waiting, std::move(addresses));
-      });
+  Lookup& lookup = lookups_[address.text()];
+  if (lookup.next.size() ==
+      lookup.next.capacity()) {  // a name that hangs outlives who waits for it
+    std::erase_if(lookup.next, [](const auto& each) { return each.expired(); });
+  }
+  lookup.next.push_back(std::move(waiting));
+  if (!lookup.is_running) {
+    look_up(address);
+  }
+}
+
+void AsioLoop::look_up(const config::Address& address) {
+  Lookup& lookup = lookups_.at(address.text());
+  lookup.is_running = true;
+  lookup.asked = std::exchange(lookup.next, {});
+  const auto found = std::make_shared<std::vector<SocketAddress>>();
+  const auto tell = [this, address, found] {
+    post([this, address, found] { looked_up(address, *found); });
+  };
+  if (!lookup.thread.post([address, found] { *found = addresses_of(address); }, tell)) {
+    tell();
+  }
+}
+
+// Nothing found fails in connect().
+void AsioLoop::looked_up(const config::Address& address, const std::vector<SocketAddress>& found) {
+  Lookup& lookup = lookups_.at(address.text());
+  for (auto& waiting : std::exchange(lookup.asked, {})) {
+    connect_later(std::move(waiting), found);
+  }
+  if (lookup.next.empty()) {
+    lookups_.erase(address.text());
+  } else {
+    look_up(address);
+  }
 }
 
 void AsioLoop::flush_at_batch_end(Flushable& flushable, FlushOrder order) {

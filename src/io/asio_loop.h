@@ -4,21 +4,25 @@
 // a posix::stream_descriptor, so Asio wakes us once per batch. Against plain Asio reads this saves
 // an epoll_ctl or an EAGAIN read per command, needs no buffer per connection, and has an explicit
 // end of the batch, where everything queued is flushed at once (measured: notes on proxy I/O,
-// "nest"). Names, timers and hand-overs are ordinary Asio.
+// "nest"). Timers and hand-overs are ordinary Asio. Names are not: its resolver looks up one name
+// at a time, and its end waits for that. Here each name has a thread (BlockingThread) while it is
+// looked up, so that one that hangs holds up neither another name nor the loop's end.
 //
 // Threads: run() and everything Loop offers belong to one thread; post() and stop() may be called
 // from any.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "io/blocking_thread.h"
 #include "io/loop.h"
 #include "io/tls_transport.h"
 
@@ -71,8 +75,16 @@ class AsioLoop final : public Loop {
   void connect_again(const std::weak_ptr<SocketTransport*>& waiting,
                      const std::vector<SocketAddress>& addresses);
   void resolve(const config::Address& address, std::weak_ptr<SocketTransport*> waiting);
+  void look_up(const config::Address& address);
+  void looked_up(const config::Address& address, const std::vector<SocketAddress>& found);
 
   class AsioTimer;
+  struct Lookup {
+    std::vector<std::weak_ptr<SocketTransport*>> asked;  // by the look-up that runs
+    std::vector<std::weak_ptr<SocketTransport*>> next;   // since: what it finds may be older
+    bool is_running = false;
+    BlockingThread thread{{}};
+  };
 
   BatchHooks hooks_;
   const TlsSlot* credentials_ = nullptr;  // of connects
@@ -81,12 +93,12 @@ class AsioLoop final : public Loop {
   std::unique_ptr<char[]> read_buffer_;
   boost::asio::io_context io_;
   boost::asio::posix::stream_descriptor epoll_;
-  boost::asio::ip::tcp::resolver resolver_;
   boost::asio::steady_timer memory_timer_;  // while the pool has chunks
   bool memory_timer_runs_ = false;
   std::vector<Flushable*> upstream_flushes_;
   std::vector<Flushable*> client_flushes_;
   std::vector<std::unique_ptr<Disposable>> disposed_;
+  std::map<std::string, Lookup> lookups_;  // by the address's text; ends first: it posts here
 };
 
 }  // namespace cuckooguard::io
