@@ -45,8 +45,8 @@ class UnreadLog : public testing::Test {
                      "listen: [ " + local(port_) + ", { address: '" + local(tls_port_) +
                          "', tls: { cert: " + directory_.file("server.crt") +
                          ", key: " + directory_.file("server.key") +
-                         " } } ]\nupstream: " + local(redis_.port()) + "\nadmin: '" +
-                         local(admin_port_) + "'\nworkers: 1\ndrain_timeout: 0s\n" + more);
+                         " } } ]\nupstream: " + local(redis_.port()) + "\nadmin: { address: '" +
+                         local(admin_port_) + "' }\nworkers: 1\ndrain_timeout: 0s\n" + more);
   }
   static std::string local(std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
 

@@ -147,6 +147,20 @@ std::size_t raise_descriptor_limit() {
   return limit.rlim_cur;
 }
 
+bool is_busy(pid_t pid, std::string_view thread) {
+  std::error_code gone;
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
+    const std::string stat = read_whole_file(task.path() / "stat");  // as is_stopped()
+    const std::size_t name_end = stat.rfind(") ");
+    if (name_end != std::string::npos && stat.contains("(" + std::string(thread) + ") ") &&
+        std::string_view("RD").contains(stat.at(name_end + 2))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool is_stopped(pid_t pid) {
   for (const auto& task :
        std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sys/types.h>
@@ -56,6 +57,9 @@ std::size_t memory_bytes(pid_t pid, const std::string& field);
 
 // As far as it goes; to which limit. Children inherit it.
 std::size_t raise_descriptor_limit();
+
+// Whether a thread of this name has something to do.
+bool is_busy(pid_t pid, std::string_view thread);
 
 // Whether no thread of it runs any more. SIGSTOP is told to one of them, which stops the others
 // when it gets to it.

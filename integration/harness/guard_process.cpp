@@ -145,6 +145,7 @@ std::string GuardProcess::call(std::initializer_list<std::string_view> arguments
 }
 
 std::string GuardProcess::log() const {
+  static_cast<void>(eventually([this] { return !is_busy(pid(), "log"); }));
   return read_whole_file(*directory_ / "errors");
 }
 

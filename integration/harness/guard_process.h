@@ -71,7 +71,8 @@ class GuardProcess {
   void kill();                                // SIGKILL: as a crash
   void start_again(const std::string& yaml);  // where it was
 
-  std::string log() const;  // all of its standard error
+  // All of its standard error; what it has just given to the thread that writes is there, too.
+  std::string log() const;
   std::size_t resident_bytes() const { return memory_bytes(process_->pid(), "VmRSS"); }
   std::size_t resident_bytes_max() const { return memory_bytes(process_->pid(), "VmHWM"); }
   pid_t pid() const { return process_->pid(); }

@@ -82,7 +82,7 @@ void ReloadThread::run(const std::stop_token& stop) {
   }
 }
 
-// Who hears of it finds it in the log.
+// Who hears of it finds it in the log, or about to be written.
 void ReloadThread::end(Loaded loaded) {
   if (loaded) {
     if (loaded->is_unchanged) {

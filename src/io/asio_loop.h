@@ -83,7 +83,7 @@ class AsioLoop final : public Loop {
     std::vector<std::weak_ptr<SocketTransport*>> asked;  // by the look-up that runs
     std::vector<std::weak_ptr<SocketTransport*>> next;   // since: what it finds may be older
     bool is_running = false;
-    BlockingThread thread{{}};
+    BlockingThread thread{{.name = "name look-up"}};
   };
 
   BatchHooks hooks_;

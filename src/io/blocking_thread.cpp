@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include <pthread.h>
+
 namespace cuckooguard::io {
 
 struct BlockingThread::Shared {
@@ -79,7 +81,10 @@ bool BlockingThread::post(std::function<void()> call, std::function<void()> then
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are the main thread's
     try {
-      std::thread([shared = shared_] { shared->run(); }).detach();
+      std::thread([shared = shared_, name = limits_.name] {
+        ::pthread_setname_np(::pthread_self(), name);
+        shared->run();
+      }).detach();
       shared_->is_running = true;
     } catch (const std::system_error&) {  // no memory for it, or too many
     }

@@ -26,6 +26,7 @@ class BlockingThread {
   struct Limits {
     std::size_t waiting_max = 1;  // calls, without the one that runs
     std::chrono::milliseconds patience{0};
+    const char* name = "blocking";  // as `top -H` shows it; 15 bytes at most
   };
 
   explicit BlockingThread(Limits limits);

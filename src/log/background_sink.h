@@ -59,7 +59,7 @@ class BackgroundSink final : public spdlog::sinks::base_sink<spdlog::details::nu
   int descriptor_;
   config::LogFormat format_{};
   std::shared_ptr<Lines> lines_ = std::make_shared<Lines>();
-  io::BlockingThread thread_{{.waiting_max = kLinesMax + 1, .patience = kPatience}};
+  io::BlockingThread thread_{{.waiting_max = kLinesMax + 1, .patience = kPatience, .name = "log"}};
 };
 
 }  // namespace cuckooguard::log
