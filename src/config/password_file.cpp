@@ -11,6 +11,9 @@ std::string password_of(const std::string& file, const std::string& otherwise) {
   std::ifstream lines(file);
   std::string first;
   std::getline(lines, first);
+  if (first.ends_with('\r')) {  // of an editor that ends lines so
+    first.pop_back();
+  }
   return first;
 }
 

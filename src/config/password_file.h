@@ -1,6 +1,8 @@
-// A password as the configuration has it: the first line of a file, or the word itself.
+// A password as the configuration has it: the first line of a file without its line end (LF or
+// CRLF), or the word itself.
 //
-// Threads: any. Errors: of a file that is empty or cannot be read the password is empty.
+// Threads: any; of a file it may block (a mount that hangs). Errors: of a file that is empty or
+// cannot be read the password is empty.
 #pragma once
 
 #include <string>

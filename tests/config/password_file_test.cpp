@@ -27,6 +27,12 @@ TEST_F(PasswordFile, is_its_first_line_with_all_its_spaces) {
   EXPECT_EQ(password_in("without an end"), "without an end");
 }
 
+TEST_F(PasswordFile, has_lines_that_end_as_windows_ends_them) {
+  EXPECT_EQ(password_in("word\r\nand more\r\n"), "word");
+  EXPECT_EQ(password_in("a \r word\r\n"), "a \r word") << "one in the middle is the password's";
+  EXPECT_EQ(password_in("word \r\n"), "word ");
+}
+
 TEST_F(PasswordFile, that_is_named_counts_even_if_it_says_nothing) {
   EXPECT_EQ(password_in(""), "");
   EXPECT_EQ(password_in("\nsecond"), "");
