@@ -51,16 +51,15 @@ void AdminServer::adopt(const guard::Guard::Parts& guarded,
 }
 
 void AdminServer::start() {
-  config::Address bound = address_;
-  if (!bound.is_unix()) {
-    bound.port = server_.port();
-  }
+  const std::vector<config::Address> all = server_.addresses();
   server_.start();
-  log_.info("admin_listening", {{"address", bound.text()}});
-  if (!asks_for_token_ && !bound.is_unix() && !is_loopback(bound)) {
-    log_.warning(
-        "admin_without_token",
-        {{"address", bound.text()}, {"why", "whoever reaches it may ask which rows exist"}});
+  for (const config::Address& bound : all) {
+    log_.info("admin_listening", {{"address", bound.text()}});
+    if (!asks_for_token_ && !bound.is_unix() && !is_loopback(bound)) {
+      log_.warning(
+          "admin_without_token",
+          {{"address", bound.text()}, {"why", "whoever reaches it may ask which rows exist"}});
+    }
   }
 }
 

@@ -201,7 +201,8 @@ void Assembly::listen() {
                   log_.error("accept_failed", {{"why", error.message()}});
                 },
         },
-        inherited_sockets_[i]));
+        inherited_sockets_[i],
+        io::SocketFile{.mode = config_.listen[i].mode, .group = config_.listen[i].group}));
   }
 }
 
@@ -347,7 +348,11 @@ void Assembly::run() {
   listen();
   process_state_.is_listening = true;
   make_admin();
-  report_start(log_, *generation_, worker_count_);
+  std::vector<std::vector<config::Address>> bound;
+  for (const auto& listener : listeners_) {
+    bound.push_back(listener->addresses());
+  }
+  report_start(log_, *generation_, worker_count_, bound);
   const bool is_in_pod = config::process_environment()("KUBERNETES_SERVICE_HOST").has_value();
   report_reach(log_, config_.listen, is_container_of_its_own(kContainerMarks, is_in_pod));
   endpoints_.set_on_left([this](std::size_t endpoint, io::TimePoint before, const auto& done) {

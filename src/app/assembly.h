@@ -117,7 +117,7 @@ class Assembly {
   views::ProcessState process_state_{.events = events_.get()};
   LoadReport report_{log_, &process_state_.loads};
   Supervisor supervisor_;
-  std::vector<int> inherited_sockets_;  // as config_.listen; -1: none
+  std::vector<std::vector<int>> inherited_sockets_;  // as config_.listen
   LoadStatus load_status_{report_, supervisor_};
   std::vector<std::string> refusals_;
   std::optional<source::StorageDirectory> storage_;

@@ -1,8 +1,8 @@
 #include "app/start_report.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
+#include <utility>
 
 #include "app/commit.h"
 #include "app/machine.h"
@@ -33,23 +33,32 @@ void report_namespaces(log::EventLog& log, const Generation& generation) {
   }
 }
 
-void report_start(log::EventLog& log, const Generation& generation, unsigned workers) {
+void report_start(log::EventLog& log,
+                  const Generation& generation,
+                  unsigned workers,
+                  std::span<const std::vector<config::Address>> bound) {
   const config::Config& config = generation.config();
   log.info("starting",
            {{"version", CUCKOOGUARD_VERSION},
             {"commit", commit()},
             {"huge_pages", has_huge_pages() ? "on" : "off"}});
   report_namespaces(log, generation);
-  const std::optional<config::NodePorts>* nodes = nullptr;  // as told
-  for (const config::Listen& listen : config.listen) {
-    if (listen.nodes && nodes != nullptr) {
-      continue;
-    }
-    nodes = listen.nodes ? &listen.nodes : nodes;
+  const auto tell = [&](const config::Listen& listen, const std::string& address) {
     log.info("listening",
-             {{"address", listen.nodes ? listen.nodes->text() : listen.address.text()},
+             {{"address", address},
               {"upstream", leads_to(listen, config.upstream)},
               {"workers", workers}});
+  };
+  bool has_told_nodes = false;
+  for (std::size_t i = 0; i < config.listen.size(); ++i) {
+    const config::Listen& listen = config.listen[i];
+    if (!listen.nodes) {
+      for (const config::Address& address : bound[i]) {
+        tell(listen, address.text());
+      }
+    } else if (!std::exchange(has_told_nodes, true)) {
+      tell(listen, listen.nodes->text());
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "app/generation.h"
 #include "log/event_log.h"
@@ -12,7 +13,11 @@
 namespace cuckooguard::app {
 
 void report_namespaces(log::EventLog& log, const Generation& generation);
-void report_start(log::EventLog& log, const Generation& generation, unsigned workers);
+// `bound`: where it listens, for each of `listen`.
+void report_start(log::EventLog& log,
+                  const Generation& generation,
+                  unsigned workers,
+                  std::span<const std::vector<config::Address>> bound);
 // Warns where nobody outside of a container reaches it: ports that Docker or Podman publish lead to
 // the container's network interface, not to its loopback.
 void report_reach(log::EventLog& log,

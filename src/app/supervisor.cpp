@@ -19,14 +19,14 @@ void notify(const std::string& state) {
 
 }  // namespace
 
-std::expected<std::vector<int>, std::string> Supervisor::sockets_for(
+std::expected<std::vector<std::vector<int>>, std::string> Supervisor::sockets_for(
     std::span<const config::Listen> listen) const {
   const int count = ::sd_listen_fds(1);
   if (count < 0) {
     return std::unexpected(fmt::format("the sockets of the service manager cannot be had: {}",
                                        std::generic_category().message(-count)));
   }
-  std::vector<int> sockets(listen.size(), -1);
+  std::vector<std::vector<int>> sockets(listen.size());
   for (int socket = SD_LISTEN_FDS_START; socket < SD_LISTEN_FDS_START + count; ++socket) {
     const bool is_stream = ::sd_is_socket(socket, AF_UNSPEC, SOCK_STREAM, 1) > 0;
     const auto address = std::ranges::find_if(listen, [&](const config::Listen& each) {
@@ -41,14 +41,7 @@ std::expected<std::vector<int>, std::string> Supervisor::sockets_for(
                                 }),
                                 ", or ")));
     }
-    int& taken = sockets[static_cast<std::size_t>(address - listen.begin())];
-    if (taken != -1) {
-      return std::unexpected(
-          fmt::format("the service manager hands over two sockets for {}: leave one ListenStream= "
-                      "for it in the socket unit",
-                      address->address.text()));
-    }
-    taken = socket;
+    sockets[static_cast<std::size_t>(address - listen.begin())].push_back(socket);
   }
   return sockets;
 }

@@ -33,9 +33,9 @@ class Supervisor {
  public:
   static constexpr std::string_view kServing = "serving";
 
-  // The socket that was handed over for each of `listen`, -1 where none was. Wrong is one that
-  // listens on none of them, or where another one does.
-  std::expected<std::vector<int>, std::string> sockets_for(
+  // The sockets that were handed over for each of `listen`; of a name, one per address. Wrong is
+  // one that listens on none of them.
+  std::expected<std::vector<std::vector<int>>, std::string> sockets_for(
       std::span<const config::Listen> listen) const;
 
   void ready(std::string_view status) const;

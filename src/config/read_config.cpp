@@ -94,6 +94,10 @@ constexpr auto output_bytes = [](std::uint64_t high, std::string_view words) {
   return bounded<std::uint64_t>(parse_bytes, 16 * kKiB, high, words);
 };
 
+std::string text_of_mode(const std::optional<std::uint32_t>& mode) {
+  return mode ? fmt::format("{:04o}", *mode) : std::string();
+}
+
 // `listen: host:port`, or a mapping with more, or a list of those.
 constexpr auto kListen =
     section<Listen>("listen",
@@ -101,6 +105,8 @@ constexpr auto kListen =
                     value("nodes", &Listen::nodes, parse_nodes).at_start(),
                     value("sentinels", &Listen::sentinels, parse_optional_address).at_start(),
                     value("announce", &Listen::announce, parse_announced_host).at_start(),
+                    value("mode", &Listen::mode, parse_file_mode, text_of_mode).at_start(),
+                    text("group", &Listen::group).at_start(),
                     ReadBy<Listen>{"tls", read_listen_tls, listen_tls_sections})
         .or_only("address")
         .checked_by([](const Section& section, Listen& listen) {
@@ -113,6 +119,11 @@ constexpr auto kListen =
             section.report(section.place_of("sentinels"),
                            "sentinels is here beside nodes or address: make listen a list, with "
                            "an entry for each");
+          }
+          if (!listen.address.is_unix() && (listen.mode || !listen.group.empty())) {
+            section.report(section.place_of(listen.mode ? "mode" : "group"),
+                           "mode and group are those of a Unix socket's file: address: "
+                           "unix:/absolute/path");
           }
           if (listen.is_for_redis() && !listen.announce.empty()) {
             section.report(section.place_of("announce"),

@@ -169,6 +169,19 @@ Parsed<double> parse_rate(std::string_view text) {
   return static_cast<double>(*number) / (per == "/min" ? kSecondsPerMinute : 1);
 }
 
+Parsed<std::optional<std::uint32_t>> parse_file_mode(std::string_view text) {
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  constexpr std::uint32_t kMax = 0777;
+  std::uint32_t mode = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
+  if (error != std::errc() || end != text.data() + text.size() || mode > kMax) {
+    return unexpected("must be permissions in octal from 0000 to 0777, such as 0660");
+  }
+  return mode;
+}
+
 Parsed<std::string> parse_text(std::string_view text) {
   if (text.empty()) {
     return unexpected("is empty");

@@ -44,7 +44,8 @@ Parsed<double> parse_fraction(std::string_view text);                     // 0.2
 Parsed<double> parse_rate(std::string_view text);                         // 10/s, 30/min, 0
 Parsed<std::string> parse_text(std::string_view text);                    // anything but nothing
 Parsed<std::string> parse_any_text(std::string_view text);                // and nothing
-Parsed<bool> parse_bool(std::string_view text);                           // true, false
+Parsed<std::optional<std::uint32_t>> parse_file_mode(std::string_view text);  // 0660, or nothing
+Parsed<bool> parse_bool(std::string_view text);                               // true, false
 Parsed<Address> parse_address(std::string_view text);           // host:port, [::1]:port, unix:/path
 Parsed<NodeAddress> parse_node_address(std::string_view text);  // host:port=host:port
 Parsed<NodePorts> parse_node_ports(std::string_view text);      // host:first-last

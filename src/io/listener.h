@@ -1,10 +1,12 @@
 // Accepts connections and hands their sockets on.
 //
-// The socket is bound here, or inherited from somebody who keeps it open (systemd's socket
-// activation): then nobody who connects while this process ends and another one begins is refused;
-// they wait in its backlog.
+// The sockets are bound here, one for each address of a name; an address that this machine does not
+// have (::1 where IPv6 is switched off) is left out if there is another one. Or they are inherited
+// from somebody who keeps them open (systemd's socket activation): then nobody who connects while
+// this process ends and another one begins is refused; they wait in the backlog.
 //
-// Threads: belongs to the io_context it is given (the main thread's).
+// Threads: belongs to the io_context it is given (the main thread's). The constructor and
+// listens_on() block while a name is looked up: for start-up alone.
 // Errors: opening throws std::system_error (start-up). When an accept fails for want of descriptors
 // or memory it pauses for kPauseAfterFailure instead of spinning; the waiting clients stay in the
 // backlog. on_failure is told of the first failure, and as long as they go on once per kTellEvery.
@@ -13,9 +15,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -27,6 +31,12 @@
 
 namespace cuckooguard::io {
 
+// Of a Unix socket; as config::Listen.
+struct SocketFile {
+  std::optional<std::uint32_t> mode{};
+  std::string group{};
+};
+
 class Listener {
  public:
   static constexpr std::chrono::milliseconds kPauseAfterFailure{100};
@@ -37,34 +47,46 @@ class Listener {
     std::function<void(std::error_code)> on_failure;
   };
 
-  // `inherited`: a socket that listens on `address` (listens_on()), and is taken over; -1: none.
+  // `inherited`: sockets that listen on `address` (listens_on()), and are taken over; none: it is
+  // bound here.
   Listener(boost::asio::io_context& io,
            const config::Address& address,
            Calls calls,
-           int inherited = -1);
+           const std::vector<int>& inherited = {},
+           const SocketFile& file = {});
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
+  // Also if it is one of several addresses of a name.
   static bool listens_on(int socket, const config::Address& address);
 
   // Hands on who waits in the backlog, whom closing would reset. Not of an inherited socket, where
   // they wait for the next process. (One who comes between the two is reset, as with any server.) A
   // Unix socket's file goes with it, unless it was inherited.
   void close();
-  // The port that the kernel gave where the address says 0.
-  std::uint16_t port() const;
+  // Where it listens, in numbers; the port that the kernel gave where the address says 0.
+  std::vector<config::Address> addresses() const;
+  std::uint16_t port() const { return addresses().front().port; }
 
  private:
-  void bind(boost::asio::io_context& io, const config::Address& address);
-  void accept_next();
-  void accept_waiting();
-  void let_go();
-  void failed(std::error_code error);
-
   using Protocol = boost::asio::generic::stream_protocol;
-  boost::asio::basic_socket_acceptor<Protocol> acceptor_;
-  boost::asio::steady_timer pause_;
+  struct Acceptor {
+    explicit Acceptor(boost::asio::io_context& io) : socket(io), pause(io) {}
+    boost::asio::basic_socket_acceptor<Protocol> socket;
+    boost::asio::steady_timer pause;
+  };
+
+  void bind(boost::asio::io_context& io, const config::Address& address);
+  void bind_file(boost::asio::io_context& io,
+                 const config::Address& address,
+                 const SocketFile& file);
+  void accept_next(Acceptor& acceptor);
+  void accept_waiting(Acceptor& acceptor) const;
+  void let_go();
+  void failed(Acceptor& acceptor, std::error_code error);
+
+  std::vector<std::unique_ptr<Acceptor>> acceptors_;
   Calls calls_;
   std::optional<TimePoint> told_;  // on_failure, last
   bool is_inherited_;

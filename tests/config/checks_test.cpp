@@ -73,6 +73,16 @@ TEST(Checks, a_cluster_and_its_ports_are_of_use_only_together_and_alone) {
       ElementsAre(HasSubstr("announce is the host that a cluster's or Sentinel's clients")));
 }
 
+TEST(Checks, a_mode_and_a_group_are_of_a_unix_socket) {
+  const config::Listen listen =
+      config_of("listen: { address: 'unix:/run/guard', mode: 0660, group: redis }\n")
+          .listen.front();
+  EXPECT_EQ(listen.mode, 0660U);
+  EXPECT_EQ(listen.group, "redis");
+  EXPECT_THAT(errors_of("listen: { mode: 0660 }\n"),
+              ElementsAre(HasSubstr("mode and group are those of a Unix socket's file")));
+}
+
 TEST(Checks, a_node_is_reached_where_it_is_said_to_be_and_is_who_it_was) {
   config::Upstream upstream =
       config_of(

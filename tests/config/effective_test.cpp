@@ -194,7 +194,8 @@ TEST(Effective, a_list_of_sections_can_be_read_again) {
   EXPECT_THAT(text,
               ::testing::ContainsRegex(
                   "^listen:\n  - address: [^\n]*:7\"? +# shop.yaml:2\n    nodes: [^\n]*\n"
-                  "    sentinels: [^\n]*\n    announce: [^\n]*\n    tls:\n"
+                  "    sentinels: [^\n]*\n    announce: [^\n]*\n    mode: [^\n]*\n    group: "
+                  "[^\n]*\n    tls:\n"
                   "      cert: c +# shop.yaml:2\n"));
   EXPECT_EQ(testing::config_of(text), effective.config);
   const EffectiveConfig cluster = effective_of(

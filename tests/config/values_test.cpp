@@ -61,6 +61,15 @@ TEST(Values, sizes_are_powers_of_1024_and_carry_their_unit) {
   EXPECT_THAT(parse_bytes("18446744073709551615GiB").error(), HasSubstr("too large"));
 }
 
+TEST(Values, file_modes_are_octal) {
+  EXPECT_EQ(parse_file_mode("0660"), 0660U);
+  EXPECT_EQ(parse_file_mode("777"), 0777U);
+  EXPECT_EQ(parse_file_mode(""), std::nullopt);
+  for (const std::string wrong : {"0680", "1777", "rw", "660 ", "-1", "0x1ff"}) {
+    EXPECT_THAT(parse_file_mode(wrong).error(), HasSubstr("in octal")) << wrong;
+  }
+}
+
 TEST(Values, counts_may_be_abbreviated) {
   EXPECT_EQ(parse_count("20"), 20U);
   EXPECT_EQ(parse_count("10k"), 10'000U);

@@ -32,6 +32,8 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"listen", "address", "localhost", "has no port: write host:port, such as 127.0.0.1:6379"},
     {"listen", "nodes", "127.0.0.1:7000", "write 127.0.0.1:7000-7063"},
     {"listen", "announce", "guard.local", "it needs nodes"},
+    {"listen", "mode", "rw", "in octal from 0000 to 0777"},
+    {"listen", "group", "redis", "those of a Unix socket's file"},
     {"listen", "sentinels", "26380", "write host:port"},
     {"listen.tls", "cert", "\"\"", "is empty"},
     {"listen.tls", "key", "\"\"", "is empty"},

@@ -1,10 +1,17 @@
 #include "io/listener.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
+#include <grp.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "harness/temporary_directory.h"
 #include "sockets.h"
@@ -76,7 +83,7 @@ class InheritedListenerTest : public ListenerTest {
     checked(::getsockname(kept_.get(), reinterpret_cast<sockaddr*>(&bound), &length), "name");
     address_ = {.host = "127.0.0.1", .port = ntohs(bound.sin_port), .unix_path = {}};
   }
-  int handed_over() const { return ::dup(kept_.get()); }
+  std::vector<int> handed_over() const { return {::dup(kept_.get())}; }
 
   Fd kept_{::socket(AF_INET, SOCK_STREAM, 0)};
   config::Address address_;
@@ -114,11 +121,86 @@ TEST_F(InheritedListenerTest, lets_a_unix_socket_stay) {
   EXPECT_FALSE(Listener::listens_on(kept.get(), {.unix_path = path.string() + "2"}));
   EXPECT_FALSE(Listener::listens_on(kept.get(), address_));
   {
-    const Listener listener(io_, {.unix_path = path.string()}, calls(), ::dup(kept.get()));
+    const Listener listener(io_, {.unix_path = path.string()}, calls(), {::dup(kept.get())});
     const Fd client = connect_to(unix_at(path));
     run_until([this] { return accepted_.size() == 1; });
   }
   EXPECT_TRUE(fs::exists(path));
+}
+
+// And a name for it.
+bool has_ipv6_loopback() {
+  sockaddr_in6 any{};
+  any.sin6_family = AF_INET6;
+  any.sin6_addr = in6addr_loopback;
+  const int socket = ::socket(AF_INET6, SOCK_STREAM, 0);
+  const bool can_bind = ::bind(socket, reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0;
+  ::close(socket);
+  addrinfo wanted{};
+  wanted.ai_family = AF_INET6;
+  addrinfo* found = nullptr;
+  const bool has_name = ::getaddrinfo("localhost", nullptr, &wanted, &found) == 0;
+  ::freeaddrinfo(found);
+  return can_bind && has_name;
+}
+
+TEST_F(ListenerTest, listens_on_all_addresses_of_a_name) {
+  const Listener listener(io_, {.host = "localhost", .port = 0}, calls());
+  std::vector<std::string> hosts;
+  for (const config::Address& address : listener.addresses()) {
+    EXPECT_EQ(address.port, listener.port());
+    hosts.push_back(address.host);
+  }
+  EXPECT_THAT(hosts, testing::Contains("127.0.0.1"));
+  EXPECT_EQ(std::ranges::count(hosts, "::1"), has_ipv6_loopback() ? 1 : 0);
+  const Fd client = connect_to(loopback(listener.port()));
+  run_until([this] { return accepted_.size() == 1; });
+}
+
+TEST_F(ListenerTest, a_port_that_is_taken_at_one_address_of_a_name_is_an_error) {
+  const Port taken;
+  EXPECT_THROW(Listener(io_, {.host = "localhost", .port = taken.number()}, calls()),
+               std::system_error);
+}
+
+fs::perms permissions(const fs::path& path) {
+  return fs::status(path).permissions();
+}
+
+TEST_F(ListenerTest, a_unix_socket_has_the_mode_and_the_group_that_are_wished_for) {
+  const harness::TemporaryDirectory directory;
+  const fs::path path = directory / "listener";
+  const mode_t before = ::umask(0077);
+  const auto listen = [&](const SocketFile& file) {
+    return std::make_unique<Listener>(
+        io_, config::Address{.unix_path = path.string()}, calls(), std::vector<int>{}, file);
+  };
+  auto listener = listen({});
+  EXPECT_EQ(permissions(path), fs::perms(0700)) << "the umask's";
+  listener.reset();
+  listener = listen({.mode = 0660});
+  EXPECT_EQ(permissions(path), fs::perms(0660));
+  listener.reset();
+  const group* const own = ::getgrgid(::getegid());
+  ASSERT_NE(own, nullptr);
+  listener = listen({.mode = 0606, .group = own->gr_name});
+  EXPECT_EQ(permissions(path), fs::perms(0606));
+  const Fd client = connect_to(unix_at(path));
+  run_until([this] { return accepted_.size() == 1; });
+  ::umask(before);
+}
+
+TEST_F(ListenerTest, a_group_that_there_is_not_is_an_error_that_leaves_nothing_behind) {
+  const harness::TemporaryDirectory directory;
+  const fs::path path = directory / "listener";
+  try {
+    const Listener listener(
+        io_, {.unix_path = path.string()}, calls(), {}, {.group = "no-such-group"});
+    FAIL();
+  } catch (const std::system_error& failure) {
+    EXPECT_THAT(failure.what(), testing::HasSubstr("group no-such-group"));
+  }
+  EXPECT_FALSE(fs::exists(path));
 }
 
 TEST_F(ListenerTest, a_port_that_is_taken_is_an_error_at_the_start) {

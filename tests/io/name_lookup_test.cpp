@@ -1,5 +1,5 @@
-// Names whose look-up hangs, as with a resolver that does not answer: for whom the loop connects to
-// another one, and whoever ends it, that is nothing.
+// Names whose look-up hangs, as with a resolver that does not answer: that is nothing to those who
+// connect to another one, nor to the loop's end. And names with several addresses.
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -8,17 +8,24 @@
 #include <semaphore>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
+#include <boost/asio/io_context.hpp>
 #include <dlfcn.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netdb.h>
 
 #include "io/asio_loop.h"
+#include "io/listener.h"
 #include "sockets.h"
 
 namespace {
 
 constexpr std::string_view kHangs = "hangs.test";  // then it is 127.0.0.1
+// 127.0.0.1, 127.0.0.2, the first again, and one that no machine has (RFC 5737).
+constexpr std::string_view kSeveral = "several.test";
 
 std::atomic<int> asked{0};
 std::counting_semaphore<> begun{0};
@@ -33,6 +40,17 @@ extern "C" int getaddrinfo(const char* node,
                            addrinfo** result) {
   using Lookup = int(const char*, const char*, const addrinfo*, addrinfo**);
   static auto* const kLookUp = reinterpret_cast<Lookup*>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+  if (node != nullptr && node == kSeveral) {
+    for (const char* const each : {"127.0.0.1", "127.0.0.2", "127.0.0.1", "192.0.2.1"}) {
+      if (const int error = kLookUp(each, service, hints, result)) {
+        return error;
+      }
+      while (*result != nullptr) {
+        result = &(*result)->ai_next;
+      }
+    }
+    return 0;
+  }
   if (node == nullptr || node != kHangs) {
     return kLookUp(node, service, hints, result);
   }
@@ -112,6 +130,33 @@ TEST_F(NameLookup, that_had_begun_before_is_not_enough) {
   run();
   EXPECT_EQ(asked, 2) << "one for the first, one for those who came since";
   begun.acquire();
+}
+
+TEST(NamedListener, listens_on_each_address_of_a_name_that_there_is) {
+  boost::asio::io_context io;
+  std::vector<Fd> accepted;
+  const auto listen = [&](std::uint16_t port) {
+    return std::make_unique<Listener>(
+        io,
+        config::Address{.host = std::string(kSeveral), .port = port},
+        Listener::Calls{.on_accept = [&](int socket) { accepted.emplace_back(socket); },
+                        .on_failure = [](std::error_code) {}});
+  };
+  const auto listener = listen(0);
+  std::vector<std::string> hosts;
+  for (const config::Address& address : listener->addresses()) {
+    EXPECT_EQ(address.port, listener->port());
+    hosts.push_back(address.host);
+  }
+  EXPECT_THAT(hosts, testing::ElementsAre("127.0.0.1", "127.0.0.2"));
+  const Fd first = connect_to(loopback(listener->port()));
+  SocketAddress other = loopback(listener->port());
+  reinterpret_cast<sockaddr_in*>(&other.storage)->sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+  const Fd second = connect_to(other);
+  while (accepted.size() < 2 && io.run_one_for(std::chrono::milliseconds(kPatienceMs)) > 0) {
+  }
+  EXPECT_EQ(accepted.size(), 2U);
+  EXPECT_THROW(listen(listener->port()), std::system_error) << "it is taken";
 }
 
 }  // namespace

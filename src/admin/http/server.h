@@ -45,7 +45,8 @@ class Server {
   void start();
   // `call` runs on the server's thread, between two requests; not if it ends before. Any thread.
   void post(std::function<void()> call);
-  // As io::Listener::port().
+  // As io::Listener's.
+  std::vector<config::Address> addresses() const { return listener_.addresses(); }
   std::uint16_t port() const { return listener_.port(); }
 
  private:
