@@ -374,7 +374,7 @@ void Assembly::run() {
   }
   verify();
   reloads_.start();
-  watchdog_.emplace(io_, heartbeats(), log_);
+  watchdog_.emplace(io_, supervisor_, heartbeats(), log_);
   supervisor_.ready(Supervisor::kServing);
   io_.run();
   reloads_.stop();

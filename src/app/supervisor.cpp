@@ -1,6 +1,7 @@
 #include "app/supervisor.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <ranges>
 #include <system_error>
 #include <utility>
@@ -11,14 +12,6 @@
 #include "io/listener.h"
 
 namespace cuckooguard::app {
-namespace {
-
-void notify(const std::string& state) {
-  (void)::sd_notify(0, state.c_str());
-}
-
-}  // namespace
-
 std::expected<std::vector<std::vector<int>>, std::string> Supervisor::sockets_for(
     std::span<const config::Listen> listen) const {
   const int count = ::sd_listen_fds(1);
@@ -46,22 +39,33 @@ std::expected<std::vector<std::vector<int>>, std::string> Supervisor::sockets_fo
   return sockets;
 }
 
-void Supervisor::ready(std::string_view status) const {
+void Supervisor::notify(std::string state) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the guard sets no variables
+  if (std::getenv("NOTIFY_SOCKET") != nullptr) {
+    (void)thread_.post([state = std::move(state)] { (void)::sd_notify(0, state.c_str()); });
+  }
+}
+
+void Supervisor::ready(std::string_view status) {
   notify(fmt::format("READY=1\nSTATUS={}", status));
 }
 
-void Supervisor::reloading() const {
+void Supervisor::reloading() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   notify(fmt::format("RELOADING=1\nMONOTONIC_USEC={}\nSTATUS=reloading",
                      std::chrono::duration_cast<std::chrono::microseconds>(now).count()));
 }
 
-void Supervisor::stopping(std::string_view status) const {
+void Supervisor::stopping(std::string_view status) {
   notify(fmt::format("STOPPING=1\nSTATUS={}", status));
 }
 
-void Supervisor::tell(std::string_view status) const {
+void Supervisor::tell(std::string_view status) {
   notify(fmt::format("STATUS={}", status));
+}
+
+void Supervisor::tell_of_life() {
+  notify("WATCHDOG=1");
 }
 
 void LoadStatus::on_progress(const source::Progress& progress) {
@@ -97,10 +101,11 @@ void LoadStatus::tell() {
 }
 
 Watchdog::Watchdog(boost::asio::io_context& io,
+                   Supervisor& manager,
                    std::vector<views::Heartbeat> loops,
                    log::EventLog& log,
                    Now now)
-    : timer_(io), loops_(std::move(loops)), log_(log), now_(std::move(now)) {
+    : timer_(io), manager_(manager), loops_(std::move(loops)), log_(log), now_(std::move(now)) {
   std::uint64_t microseconds = 0;
   if (::sd_watchdog_enabled(0, &microseconds) > 0) {
     every_ = std::chrono::microseconds(microseconds / 2);
@@ -118,7 +123,7 @@ void Watchdog::beat() {
     }
   }
   if (all_turn) {
-    notify("WATCHDOG=1");
+    manager_.tell_of_life();
   }
   timer_.expires_after(every_);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {

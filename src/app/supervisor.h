@@ -3,9 +3,11 @@
 // LISTEN_FDS, NOTIFY_SOCKET and WATCHDOG_USEC will do; where nobody does, nothing of this does
 // anything.
 //
-// Threads: any, but Watchdog: the io_context's. Lifetimes: Watchdog ends before the loops that its
-// heartbeats are posted to. Errors: sockets_for(). What cannot be told is not told.
-// Source: sd_listen_fds(3), sd_notify(3), sd_watchdog_enabled(3).
+// Threads: any, but Watchdog: the io_context's. sd_notify() blocks while the manager's socket is
+// full, so it has a thread of its own. Lifetimes: Watchdog ends before the loops that its
+// heartbeats are posted to, and before its Supervisor. Errors: sockets_for(). What cannot be told
+// is not told. Limits: kWaitingMax words wait for a manager that does not read; it gets kPatience
+// at the end. Source: sd_listen_fds(3), sd_notify(3), sd_watchdog_enabled(3).
 #pragma once
 
 #include <chrono>
@@ -22,6 +24,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "config/config.h"
+#include "io/blocking_thread.h"
 #include "io/clock.h"
 #include "log/event_log.h"
 #include "source/source.h"
@@ -32,22 +35,32 @@ namespace cuckooguard::app {
 class Supervisor {
  public:
   static constexpr std::string_view kServing = "serving";
+  static constexpr std::size_t kWaitingMax = 256;
+  static constexpr std::chrono::seconds kPatience{1};
 
   // The sockets that were handed over for each of `listen`; of a name, one per address. Wrong is
   // one that listens on none of them.
   std::expected<std::vector<std::vector<int>>, std::string> sockets_for(
       std::span<const config::Listen> listen) const;
 
-  void ready(std::string_view status) const;
-  void reloading() const;  // until the next ready()
-  void stopping(std::string_view status) const;
-  void tell(std::string_view status) const;
+  void ready(std::string_view status);
+  void reloading();  // until the next ready()
+  void stopping(std::string_view status);
+  void tell(std::string_view status);
+  void tell_of_life();  // Watchdog
+  // Whether it has been told all, waiting for that at most this long.
+  bool finish(std::chrono::milliseconds patience) { return thread_.finish(patience); }
+
+ private:
+  void notify(std::string state);
+
+  io::BlockingThread thread_{{.waiting_max = kWaitingMax, .patience = kPatience, .name = "notify"}};
 };
 
 // Passes on what sources report, and tells the service manager of loads: "loading users 41 %".
 class LoadStatus final : public source::Observer {
  public:
-  LoadStatus(source::Observer& next, const Supervisor& manager) : next_(next), manager_(manager) {}
+  LoadStatus(source::Observer& next, Supervisor& manager) : next_(next), manager_(manager) {}
 
   void on_progress(const source::Progress& progress) override;
   void on_state(std::string_view ns, filter::State state, std::string_view why) override {
@@ -65,7 +78,7 @@ class LoadStatus final : public source::Observer {
   void tell();  // the lock is held
 
   source::Observer& next_;
-  const Supervisor& manager_;
+  Supervisor& manager_;
   std::mutex mutex_;
   std::map<std::string, int, std::less<>> percent_;  // of those that load
   std::string told_;
@@ -79,6 +92,7 @@ class Watchdog {
   using Now = std::function<io::TimePoint()>;
 
   Watchdog(boost::asio::io_context& io,
+           Supervisor& manager,
            std::vector<views::Heartbeat> loops,
            log::EventLog& log,
            Now now = io::now_since_boot);
@@ -90,6 +104,7 @@ class Watchdog {
   void beat();
 
   boost::asio::steady_timer timer_;
+  Supervisor& manager_;
   std::chrono::microseconds every_{0};  // 0: nobody wants to know
   std::vector<views::Heartbeat> loops_;
   log::EventLog& log_;

@@ -1,8 +1,10 @@
 #include "app/supervisor.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "harness/deadline.h"
 #include "harness/temporary_directory.h"
 
 namespace cuckooguard::app {
@@ -47,11 +50,16 @@ class SupervisorTest : public testing::Test {
     ::setenv("NOTIFY_SOCKET", path_.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
   }
   void TearDown() override {
+    EXPECT_TRUE(manager_.finish(harness::kPatience));
     ::unsetenv("NOTIFY_SOCKET");  // NOLINT(concurrency-mt-unsafe): one thread
     ::close(socket_);
   }
 
-  std::vector<std::string> heard() const {
+  std::vector<std::string> heard() {
+    EXPECT_TRUE(manager_.finish(harness::kPatience));
+    return read();
+  }
+  std::vector<std::string> read() const {
     std::vector<std::string> all;
     std::array<char, 1024> message{};
     ssize_t bytes = 0;
@@ -78,6 +86,25 @@ TEST_F(SupervisorTest, hears_of_each_state_in_its_own_words) {
                           StartsWith("RELOADING=1\nMONOTONIC_USEC="),
                           "STOPPING=1\nSTATUS=draining",
                           "STATUS=on its way"));
+}
+
+// The kernel keeps a few words for it (net.unix.max_dgram_qlen), and then has the sender wait.
+TEST_F(SupervisorTest, that_does_not_read_holds_up_nobody) {
+  constexpr int kWords = 10'000;
+  for (int i = 0; i < kWords; ++i) {
+    manager_.tell(std::to_string(i));
+  }
+  EXPECT_FALSE(manager_.finish(std::chrono::milliseconds(0)));
+  std::vector<std::string> all;
+  while (!manager_.finish(std::chrono::milliseconds(1))) {
+    std::ranges::move(read(), std::back_inserter(all));
+  }
+  std::ranges::move(read(), std::back_inserter(all));
+  ASSERT_GT(all.size(), Supervisor::kWaitingMax);
+  EXPECT_LT(all.size(), std::size_t{kWords});
+  for (std::size_t i = 0; i < Supervisor::kWaitingMax; ++i) {
+    EXPECT_EQ(all[i], "STATUS=" + std::to_string(i));
+  }
 }
 
 TEST_F(SupervisorTest, hears_how_far_loads_are_and_of_their_end) {
@@ -123,7 +150,7 @@ TEST_F(SupervisorTest, hands_over_nothing_unless_it_says_so) {
 
 TEST_F(SupervisorTest, is_told_of_no_life_that_it_does_not_ask_for) {
   boost::asio::io_context io;
-  const Watchdog watchdog(io, {}, log_);
+  const Watchdog watchdog(io, manager_, {}, log_);
   EXPECT_EQ(io.run(), 0U);
   EXPECT_THAT(heard(), IsEmpty());
 }
@@ -141,7 +168,10 @@ class WatchdogTest : public SupervisorTest {
 TEST_F(WatchdogTest, hears_of_loops_that_turn) {
   boost::asio::io_context io;
   const Watchdog watchdog(
-      io, {views::Heartbeat("loop", [](const std::function<void()>& beat) { beat(); })}, log_);
+      io,
+      manager_,
+      {views::Heartbeat("loop", [](const std::function<void()>& beat) { beat(); })},
+      log_);
   for (int turn = 0; turn < 3; ++turn) {
     io.run_one();
   }
@@ -154,7 +184,7 @@ TEST_F(WatchdogTest, does_not_hear_of_a_process_of_which_one_loop_stands_still) 
   std::vector<views::Heartbeat> loops;
   loops.emplace_back("turns", [](const std::function<void()>& beat) { beat(); });
   loops.emplace_back("stands still", [](const std::function<void()>& /*beat*/) {});
-  const Watchdog watchdog(io, std::move(loops), log_, [&now] { return now; });
+  const Watchdog watchdog(io, manager_, std::move(loops), log_, [&now] { return now; });
   EXPECT_THAT(heard(), ElementsAre("WATCHDOG=1")) << "it may only be slow";
   now += views::Heartbeat::kStalledAfter;
   io.run_one();
