@@ -1,5 +1,7 @@
 #include "app/control_connection.h"
 
+#include <chrono>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -50,7 +52,7 @@ void ControlConnection::open(std::optional<config::Upstream> redis,
   if (settings_ && (!redis || settings_->address != redis->address)) {
     forget_what_is_known();
   } else {
-    ++opened_;
+    believe_no_more();
   }
   settings_ = std::move(redis);
   numbering_ = numbering;
@@ -60,7 +62,8 @@ void ControlConnection::open(std::optional<config::Upstream> redis,
   }
   std::unique_lock lock(mutex_);
   std::swap(control_, next);
-  lock.unlock();  // the old one ends here
+  lock.unlock();
+  end_aside(std::move(next));
   if (!settings_) {
     facts_.report({});
   }
@@ -69,13 +72,39 @@ void ControlConnection::open(std::optional<config::Upstream> redis,
 void ControlConnection::forget() {
   forget_what_is_known();
   if (control_) {
-    control_->end_soon();  // while the others are told, too: open() waits for its end
+    control_->end_soon();
   }
   is_forgotten_ = true;
 }
 
-void ControlConnection::forget_what_is_known() {
+void ControlConnection::close() {
+  open(std::nullopt, {}, 0);
+  ending_.clear();  // which waits
+}
+
+// What one before is just telling counts, and is forgotten behind this.
+void ControlConnection::believe_no_more() {
+  const std::lock_guard lock(telling_);
   ++opened_;
+}
+
+void ControlConnection::end_aside(std::unique_ptr<upstream::Control> control) {
+  std::erase_if(ending_, [](const std::future<void>& end) {
+    return end.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  });
+  if (!control) {
+    return;
+  }
+  control->end_soon();
+  auto end = [ended = std::move(control)]() mutable { ended.reset(); };
+  try {
+    ending_.push_back(std::async(std::launch::async, std::move(end)));
+  } catch (const std::system_error&) {  // no thread can be had: it ends here
+  }
+}
+
+void ControlConnection::forget_what_is_known() {
+  believe_no_more();
   ++servers_;
   facts_.lost({.why = "it leads to another node", .is_up = true});
   const std::lock_guard lock(meeting_);
@@ -84,7 +113,12 @@ void ControlConnection::forget_what_is_known() {
 
 std::unique_ptr<upstream::Control> ControlConnection::make(
     const config::Upstream& redis, const std::vector<config::Namespace>& namespaces) {
-  const auto is_current = [this, mine = opened_.load()] { return opened_ == mine; };
+  const auto if_believed = [this, mine = opened_](const auto& take) {
+    const std::lock_guard lock(telling_);
+    if (opened_ == mine) {
+      take();
+    }
+  };
   return std::make_unique<upstream::Control>(
       redis,
       questions_for(redis, namespaces, numbering_, kind_.is_whole_cluster),
@@ -92,35 +126,28 @@ std::unique_ptr<upstream::Control> ControlConnection::make(
           .epoch = [this] { return facts_.epoch(); },
           .users = [this] { return facts_.users_to_ask(); },
           .on_facts =
-              [this, is_current](std::uint64_t epoch, redis::Reading reading) {
-                if (is_current() && leaving_ == 0) {
-                  facts_.publish(epoch, std::move(reading));
-                }
+              [this, if_believed](std::uint64_t epoch, redis::Reading reading) {
+                if_believed([&] {
+                  if (leaving_ == 0) {
+                    facts_.publish(epoch, std::move(reading));
+                  }
+                });
               },
           .on_server =
-              [this, is_current](const upstream::Server& server) {
-                if (is_current()) {
-                  on_server(server);
-                }
+              [this, if_believed](const upstream::Server& server) {
+                if_believed([&] { on_server(server); });
               },
           .on_reachable =
-              [this, is_current, address = redis.address.text()](bool reachable,
-                                                                 const std::string& why) {
-                if (is_current()) {
-                  on_reachable(reachable, address, why);
-                }
+              [this, if_believed, address = redis.address.text()](bool reachable,
+                                                                  const std::string& why) {
+                if_believed([&] { on_reachable(reachable, address, why); });
               },
-          .on_lost =
-              [this, is_current](bool is_up, const std::string& why) {
-                if (is_current()) {
-                  on_lost(is_up, why);
-                }
-              },
+          .on_lost = [this, if_believed](
+                         bool is_up,
+                         const std::string& why) { if_believed([&] { on_lost(is_up, why); }); },
           .on_allowed =
-              [this, is_current](const redis::ControlReport& report) {
-                if (is_current()) {
-                  on_allowed(report);
-                }
+              [this, if_believed](const redis::ControlReport& report) {
+                if_believed([&] { on_allowed(report); });
               },
       },
       &tls_);

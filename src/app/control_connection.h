@@ -10,15 +10,18 @@
 // been asked. A server that was started again where it was has none left; of those that were opened
 // since nothing is ended.
 //
-// Threads: open() from one at a time; servers() from any; what it tells redis::Facts from the
-// connection's own. Lifetimes: facts, tls, the log and what the calls use outlive it. Errors: as
-// upstream::Control. Limits: open() waits for a question that the old connection has just asked,
-// upstream::Control::kCallTimeout at most, or for its connecting.
+// Threads: open(), forget() and close() from one at a time, the main thread's among them, so they
+// do not wait for Redis; servers() from any; what it tells redis::Facts from the connection's own.
+// Lifetimes: facts, tls, the log and what the calls use outlive it; no call comes after close().
+// Errors: as upstream::Control. Limits: the connection before ends by itself, on a thread that may
+// wait for a question that it has just asked (upstream::Control::kCallTimeout), or for its
+// connecting.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -52,7 +55,7 @@ class ControlConnection {
       redis::Facts& facts, Calls calls, const io::TlsSlot& tls, log::EventLog& log, Kind kind);
   ControlConnection(const ControlConnection&) = delete;
   ControlConnection& operator=(const ControlConnection&) = delete;
-  ~ControlConnection() = default;
+  ~ControlConnection() { close(); }
 
   // To this Redis; nullopt: to none. `numbering`: guard::Guard::Parts.
   void open(std::optional<config::Upstream> redis,
@@ -61,11 +64,15 @@ class ControlConnection {
   // Whoever asks Redis from now on asks another one: what is known is of the one before, and
   // nothing that is still found out of it counts. open() follows. Not while that runs.
   void forget();
+  // For good: waits until all that were opened have ended.
+  void close();
   // How many servers there have been: what was asked of one before is another's.
   std::uint64_t servers() const { return servers_; }
 
  private:
   void forget_what_is_known();
+  void believe_no_more();
+  void end_aside(std::unique_ptr<upstream::Control> control);
   std::unique_ptr<upstream::Control> make(const config::Upstream& redis,
                                           const std::vector<config::Namespace>& namespaces);
   void on_reachable(bool reachable, const std::string& address, const std::string& why);
@@ -83,8 +90,9 @@ class ControlConnection {
   Kind kind_;
   std::optional<config::Upstream> settings_;  // of `control_`
   std::uint64_t numbering_ = 0;
-  bool is_forgotten_ = false;             // `control_` is not believed
-  std::atomic<std::uint64_t> opened_{0};  // how many: one of before is not believed
+  bool is_forgotten_ = false;  // `control_` is not believed
+  std::mutex telling_;         // while what a connection tells is taken, and for
+  std::uint64_t opened_ = 0;   // how many: one of before is not believed
   // Of the last reading, on the control connection's thread; forgotten by forget_what_is_known().
   struct Met {
     upstream::Server server;
@@ -96,6 +104,7 @@ class ControlConnection {
   std::atomic<std::size_t> leaving_{0};  // on_left() calls that are not done
   std::mutex mutex_;                     // for the pointer
   std::unique_ptr<upstream::Control> control_;
+  std::vector<std::future<void>> ending_;  // those of before
 };
 
 }  // namespace cuckooguard::app

@@ -11,6 +11,7 @@ namespace cuckooguard::app {
 namespace {
 
 constexpr std::size_t kKeptBytesMax = std::size_t{64} * 1024;
+constexpr std::chrono::milliseconds kKeptWithin{200};
 
 }  // namespace
 
@@ -135,19 +136,32 @@ void Endpoints::keep_in(const source::StorageDirectory& storage) {
   table_.restore(kept_, io::now_since_boot());
 }
 
-// Before anybody is told of them.
+// Before anybody is told of them, unless the disk takes too long: clients are accepted by the same
+// thread.
 void Endpoints::keep() {
   std::string text = table_.text();
-  if (storage_ == nullptr || text == kept_) {
+  if (storage_ == nullptr || (text == kept_ && !must_keep_)) {
     return;
   }
-  auto written = filter::WrittenFilterFile::write(storage_->nodes_path(), text);
-  const auto done = written ? written->put_in_place() : std::unexpected(written.error());
-  if (done) {
-    kept_ = std::move(text);
-  } else {
-    log_.warning("cluster_nodes_not_kept", {{"why", done.error().what}});
+  const auto trouble = std::make_shared<std::string>();
+  must_keep_ = false;
+  const bool is_posted = keeping_.post(
+      [trouble, text, path = storage_->nodes_path()] {
+        auto written = filter::WrittenFilterFile::write(path, text);
+        const auto done = written ? written->put_in_place() : std::unexpected(written.error());
+        *trouble = done ? "" : done.error().what;
+      },
+      [this, trouble] {
+        if (!trouble->empty()) {
+          must_keep_ = true;
+          log_.warning("cluster_nodes_not_kept", {{"why", *trouble}});
+        }
+      });
+  if (!is_posted) {
+    must_keep_ = true;
   }
+  kept_ = std::move(text);
+  keeping_.finish(kKeptWithin);
 }
 
 void Endpoints::watch(std::function<void(Known)> on_known) {
@@ -172,7 +186,7 @@ void Endpoints::stop_watching() {
 // All of them are silent before the first is gone: note() looks at each.
 Endpoints::~Endpoints() {
   for (const auto& each : all_) {
-    each->control.open(std::nullopt, {}, 0);
+    each->control.close();
   }
 }
 

@@ -15,10 +15,12 @@
 // Threads: follow(), publish() and leads_somewhere() on one (the main thread's), open() on one
 // (that of the configuration at hand); the rest from any. Lifetimes: process_state, tls and the log
 // outlive it; it outlives the guards. Limits: config::kNodePortsMax endpoints and two, a thread for
-// each that leads somewhere. open() and follow() wait as ControlConnection::open does.
+// each that leads somewhere. Nothing here waits for Redis, since the main thread accepts clients;
+// follow() gives the storage directory 200 ms.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -35,6 +37,7 @@
 #include "app/node_table.h"
 #include "cluster/map.h"
 #include "config/config.h"
+#include "io/blocking_thread.h"
 #include "io/tls_credentials.h"
 #include "log/event_log.h"
 #include "proxy/node_addresses.h"
@@ -167,7 +170,8 @@ class Endpoints {
   std::optional<config::Address> followed_master_;
   std::optional<Known> published_;                     // changed under opening_, too
   const source::StorageDirectory* storage_ = nullptr;  // null: none
-  std::string kept_;                                   // of `table_`
+  std::string kept_;                                   // of `table_`, or about to be
+  std::atomic<bool> must_keep_{false};                 // it was not
   std::vector<std::unique_ptr<Endpoint>> all_;
   mutable std::mutex opening_;                    // for what follows, and all but facts and `seen`
   std::unique_ptr<const config::Config> config_;  // null: not open yet
@@ -177,6 +181,8 @@ class Endpoints {
   // What watches, if anything does.
   std::unique_ptr<upstream::ClusterWatch> cluster_;
   std::unique_ptr<upstream::SentinelWatch> sentinels_;
+  io::BlockingThread keeping_{
+      {.patience = std::chrono::seconds(1), .name = "nodes"}};  // ends first
 };
 
 }  // namespace cuckooguard::app
