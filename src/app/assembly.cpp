@@ -8,6 +8,7 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <unistd.h>
 
 #include "app/assembly_parts.h"
@@ -317,6 +318,7 @@ void Assembly::make_admin() {
     process_state_.clients.emplace_back([worker = parts.get()] { return worker->clients(); });
   }
   process_state_.refused_clients = [this] { return client_count_.refused.load(); };
+  process_state_.certificates = [this] { return tls_.certificates(); };
   process_state_.dropped_log_lines = [this] { return log_.dropped(); };
   admin_.emplace(AdminServer::Parts{.address = *config_.admin.address,
                                     .settings = config_.admin,
@@ -344,6 +346,17 @@ void Assembly::run() {
     });
   };
   await_hangup();
+  boost::asio::steady_timer next_look(io_);
+  const std::function<void()> look_at_certificates = [&] {
+    tls_.look();
+    next_look.expires_after(TlsSides::kLookEvery);
+    next_look.async_wait([&](const boost::system::error_code& cancelled) {
+      if (!cancelled) {
+        look_at_certificates();
+      }
+    });
+  };
+  look_at_certificates();
   make_workers();
   listen();
   process_state_.is_listening = true;

@@ -1,7 +1,15 @@
 #include "app/tls_sides.h"
 
-#include <string_view>
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <ranges>
 #include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "io/clock.h"
 
 namespace cuckooguard::app {
 
@@ -12,40 +20,166 @@ TlsSides::TlsSides(log::EventLog& log)
       on_upstream_failure_(
           [&log](const std::string& why) { log.warning("upstream_tls_failed", {{"why", why}}); }) {}
 
-std::vector<std::string> TlsSides::load(const config::Config& config) {
-  std::vector<std::string> errors;
-  std::vector<std::string> warnings;
-  const auto take = [&](std::string_view setting, io::TlsCredentials::Loaded loaded) {
-    if (!loaded) {
-      errors.push_back(std::string(setting) + ": " + loaded.error());
-      return std::shared_ptr<const io::TlsCredentials>();
-    }
-    for (const std::string& warning : (*loaded)->warnings()) {
-      warnings.push_back(std::string(setting) + ": " + warning);
-    }
-    return std::move(*loaded);
+std::vector<TlsSides::Side> TlsSides::sides_of(const config::Config& config) {
+  const auto files = [](std::initializer_list<std::string> names) {
+    std::vector<std::string> all(names);
+    std::erase(all, "");
+    return all;
   };
-  std::vector<std::shared_ptr<const io::TlsCredentials>> of_clients(config.listen.size());
-  std::shared_ptr<const io::TlsCredentials> of_upstream;
+  std::vector<Side> sides;
   for (std::size_t i = 0; i < config.listen.size(); ++i) {
     if (const auto& tls = config.listen[i].tls) {
-      of_clients[i] = take("listen.tls", io::TlsCredentials::load(*tls));
+      sides.push_back({.setting = "listen.tls",
+                       .slot = i,
+                       .certificate = tls->cert,
+                       .files = files({tls->cert, tls->key, tls->client_ca}),
+                       .read = [tls = *tls] { return io::TlsCredentials::load(tls); }});
     }
   }
-  if (config.upstream.tls) {
-    of_upstream = take("upstream.tls", io::TlsCredentials::load(*config.upstream.tls));
+  if (const auto& tls = config.upstream.tls) {
+    sides.push_back({.setting = "upstream.tls",
+                     .slot = config.listen.size(),
+                     .certificate = tls->cert,
+                     .files = files({tls->cert, tls->key, tls->ca}),
+                     .read = [tls = *tls] { return io::TlsCredentials::load(tls); }});
   }
-  if (errors.empty()) {
-    clients_.resize(of_clients.size());
-    for (std::size_t i = 0; i < of_clients.size(); ++i) {
-      clients_[i].set(std::move(of_clients[i]));
+  return sides;
+}
+
+std::string TlsSides::read(Side& side) {
+  side.stamps.clear();
+  for (const std::string& file : side.files) {
+    side.stamps.push_back(source::stamp_of_path(file));
+  }
+  auto loaded = side.read();
+  if (!loaded) {
+    return side.setting + ": " + loaded.error();
+  }
+  side.credentials = std::move(*loaded);
+  return {};
+}
+
+std::vector<std::string> TlsSides::load(const config::Config& config) {
+  std::vector<std::string> errors;
+  std::vector<Side> sides = sides_of(config);
+  for (Side& side : sides) {
+    if (std::string error = read(side); !error.empty()) {
+      errors.push_back(std::move(error));
     }
-    upstream_.set(std::move(of_upstream));
-    for (const std::string& warning : warnings) {
-      log_.warning("tls_warning", {{"why", warning}});
-    }
+  }
+  if (!errors.empty()) {
+    return errors;
+  }
+  const std::lock_guard lock(mutex_);
+  ++loads_;
+  sides_ = std::move(sides);
+  clients_.resize(config.listen.size());
+  for (std::size_t i = 0; i <= clients_.size(); ++i) {
+    const auto side = std::ranges::find(sides_, i, &Side::slot);
+    slot(i).set(side == sides_.end() ? nullptr : side->credentials);
+  }
+  for (const Side& side : sides_) {
+    warn_of(side);
   }
   return errors;
+}
+
+void TlsSides::look() {
+  const auto look = std::make_shared<Look>();
+  {
+    const std::lock_guard lock(mutex_);
+    look->load = loads_;
+    look->sides = sides_;
+  }
+  (void)thread_.post(
+      [look] {
+        for (Side& side : look->sides) {
+          const auto has_changed = [&side](std::size_t i) {
+            return source::stamp_of_path(side.files[i]) != side.stamps[i];
+          };
+          side.is_read_again =
+              std::ranges::any_of(std::views::iota(std::size_t{0}, side.files.size()), has_changed);
+          if (side.is_read_again) {
+            side.error = read(side);
+          }
+        }
+      },
+      [this, look] { take(*look); });
+}
+
+void TlsSides::take(const Look& look) {
+  const std::lock_guard lock(mutex_);
+  if (look.load != loads_) {  // a reload has read them since
+    return;
+  }
+  sides_ = look.sides;
+  for (Side& side : sides_) {
+    if (!std::exchange(side.is_read_again, false)) {
+      continue;
+    }
+    if (side.error.empty()) {
+      slot(side.slot).set(side.credentials);
+      log_.info("tls_loaded", {{"setting", side.setting}, {"certificate", side.certificate}});
+      warn_of(side);
+    } else {
+      log_.warning("tls_warning", {{"why", side.error + "; what was read before is still in use"}});
+    }
+  }
+  warn_of_ends();
+}
+
+io::TlsSlot& TlsSides::slot(std::size_t number) {
+  return number < clients_.size() ? clients_[number] : upstream_;
+}
+
+void TlsSides::warn_of(const Side& side) {
+  for (const std::string& warning : side.credentials->warnings()) {
+    log_.warning("tls_warning", {{"why", side.setting + ": " + warning}});
+  }
+}
+
+// Once per step and certificate.
+void TlsSides::warn_of_ends() {
+  const auto now = std::chrono::floor<std::chrono::seconds>(io::wall_time());
+  for (const Side& side : sides_) {
+    const auto& validity = side.credentials->validity();
+    if (!validity) {
+      continue;
+    }
+    const std::chrono::seconds left = validity->until - now;
+    const std::chrono::seconds life = validity->until - validity->from;
+    const auto steps = std::ranges::count_if(
+        std::array{std::min<std::chrono::seconds>(life / 5, std::chrono::days(7)),
+                   std::min<std::chrono::seconds>(life / 20, std::chrono::days(1)),
+                   std::chrono::seconds(0)},
+        [left](std::chrono::seconds step) { return left <= step; });
+    Warned& warned = warned_[side.certificate];
+    if (warned.until != validity->until) {
+      warned = {.until = validity->until};
+    }
+    if (steps > std::exchange(warned.steps, steps)) {
+      log_.warning(
+          "certificate_ends",
+          {{"setting", side.setting},
+           {"certificate", side.certificate},
+           {"expires",
+            fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                        fmt::gmtime(std::chrono::system_clock::to_time_t(validity->until)))},
+           {"seconds_left", left.count()}});
+    }
+  }
+}
+
+std::vector<views::Certificate> TlsSides::certificates() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<views::Certificate> all;
+  for (const Side& side : sides_) {
+    const auto& validity = side.credentials->validity();
+    if (validity && std::ranges::count(all, side.certificate, &views::Certificate::file) == 0) {
+      all.push_back({.file = side.certificate, .expires_at = validity->until});
+    }
+  }
+  return all;
 }
 
 void TlsSides::encrypt_connects(io::AsioLoop& loop) const {

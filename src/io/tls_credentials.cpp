@@ -1,6 +1,7 @@
 #include "io/tls_credentials.h"
 
 #include <cerrno>
+#include <ctime>
 #include <fstream>
 #include <new>
 #include <string_view>
@@ -31,6 +32,12 @@ std::string about(std::string_view file, std::string_view what) {
 std::string unreadable(const std::string& file) {
   const std::ifstream stream(file);
   return stream ? std::string() : about(file, std::generic_category().message(errno));
+}
+
+std::chrono::sys_seconds seconds_of(const ASN1_TIME* time) {
+  tm calendar{};
+  ASN1_TIME_to_tm(time, &calendar);
+  return std::chrono::sys_seconds(std::chrono::seconds(::timegm(&calendar)));
 }
 
 // OpenSSL would ask for it on the terminal.
@@ -117,6 +124,8 @@ std::string TlsCredentials::use_certificate(const std::string& cert, const std::
   if (SSL_CTX_use_PrivateKey(ssl_.get(), read.get()) != 1) {
     return about(key, openssl_error_text());
   }
+  validity_ = {.from = seconds_of(X509_get0_notBefore(own)),
+               .until = seconds_of(X509_get0_notAfter(own))};
   if (X509_cmp_current_time(X509_get0_notAfter(own)) < 0) {
     warnings_.push_back(about(cert, "the certificate has expired"));
   } else if (X509_cmp_current_time(X509_get0_notBefore(own)) > 0) {

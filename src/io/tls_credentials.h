@@ -9,9 +9,11 @@
 // is wrong with it.
 #pragma once
 
+#include <chrono>
 #include <expected>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +47,13 @@ class TlsCredentials {
   // sentence each.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
+  // Of the guard's own certificate; nothing if it has none.
+  struct Validity {
+    std::chrono::sys_seconds from;
+    std::chrono::sys_seconds until;
+  };
+  const std::optional<Validity>& validity() const { return validity_; }
+
  private:
   using Ssl = std::unique_ptr<ssl_ctx_st, FreeSsl>;
   explicit TlsCredentials(Ssl ssl) : ssl_(std::move(ssl)) {}
@@ -56,6 +65,7 @@ class TlsCredentials {
   bool verifies_name_ = false;  // of whom we connect to
   std::string name_;            // a host name, or an IP address; empty: the peer's
   std::vector<std::string> warnings_;
+  std::optional<Validity> validity_;
 };
 
 // What new connections take, from now on; nothing: they are plain text. Any thread.
