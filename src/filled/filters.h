@@ -91,6 +91,9 @@ class Filters {
   void clear();
 
  private:
+  static constexpr std::string_view kNoRoomHere =
+      "it takes more than filters.max_memory of this guard, or its machine, has room for";
+
   struct Loading {  // of a dump that a client loads
     std::uint64_t next = 1;
     std::uint64_t claimed = 0;  // bytes of all

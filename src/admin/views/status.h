@@ -37,9 +37,9 @@
 //                                        "snapshot_seconds_ago" (null: it was there before this
 //                                        process), "waiting", "skipped", "rereads"},
 //                        "shown": [{"key", "name" (in filters.named, or null), "kind", "ready",
-//                                   "items", "capacity", "layers" (0: nobody has filled it yet, or there
-//                                   is no room for it),
-//                                   "bytes", "false_positive_rate", "expires_seconds"}]},
+//                                   "items", "capacity", "layers" (0: nobody has filled it
+//                                   yet, or there is no room for it), "bytes",
+//                                   "false_positive_rate", "expires_seconds"}]},
 //    "events": [{"number", "time", "level", "text"}] (the log's last lines, the oldest first)}
 //
 // Of filters that applications fill kFiltersShown are shown, the named ones and then the largest;

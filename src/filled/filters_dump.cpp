@@ -1,0 +1,110 @@
+// Of Filters: all of them as bytes, and back.
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "filled/dump.h"
+#include "filled/filters.h"
+#include "filter/page_memory.h"
+
+namespace cuckooguard::filled {
+namespace {
+
+constexpr std::uint8_t kDumpVersion = 1;
+
+// By name: dumps of the same filters are the same.
+std::vector<std::string> names_in_order(auto&& map) {
+  std::vector<std::string> names;
+  for (const auto& [name, each] : map) {
+    names.push_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace
+
+std::string Filters::dump(const std::function<void()>& between) const {
+  std::string filters;
+  std::uint32_t count = 0;
+  for (const std::string& name : names_in_order(all_.all())) {
+    const Named* const named = find(name);
+    if (named == nullptr) {
+      continue;
+    }
+    ++count;
+    put_text(filters, name);
+    put(filters, named->incarnation);
+    put(filters, named->until);
+    put_long_text(filters, dump_of(*named->filter));
+    between();
+  }
+  std::string out;
+  put(out, kDumpVersion);
+  put(out, incarnations_);
+  put(out, static_cast<std::uint32_t>(loading_.size()));
+  for (const std::string& name : names_in_order(loading_)) {
+    const Loading& loading = loading_.at(name);
+    put_text(out, name);
+    put(out, loading.next);
+    put(out, loading.claimed);
+    put(out, loading.number);
+    put_long_text(out, loading.bytes);
+  }
+  put(out, count);
+  out.append(filters);
+  return out;
+}
+
+std::expected<void, std::string> Filters::restore(std::string_view dump) {
+  Filters next(hash_.secret(), room_);
+  ByteReader reader(dump);
+  const auto version = reader.take<std::uint8_t>();
+  next.incarnations_ = reader.take<std::uint64_t>();
+  for (auto left = reader.take<std::uint32_t>(); left > 0 && reader.ok(); --left) {
+    const std::string name(reader.take_text());
+    Loading loading;
+    loading.next = reader.take<std::uint64_t>();
+    loading.claimed = reader.take<std::uint64_t>();
+    loading.number = reader.take<std::uint64_t>();
+    const std::string_view bytes = reader.take_long_text();
+    loading.is_unsure = !next.has_room_here(loading.claimed);
+    next.come(loading.claimed, loading.is_unsure);
+    loading.received = bytes.size();
+    loading.bytes = loading.is_unsure ? "" : bytes;
+    next.loading_.emplace(name, std::move(loading));
+  }
+  for (auto left = reader.take<std::uint32_t>(); left > 0 && reader.ok(); --left) {
+    const std::string name(reader.take_text());
+    Named named;
+    named.incarnation = reader.take<std::uint64_t>();
+    named.until = reader.take<std::uint64_t>();
+    const std::string_view bytes = reader.take_long_text();
+    const auto facts = facts_of_dump(bytes, hash_.secret());
+    if (!facts) {
+      return std::unexpected("filter " + name + ": " + facts.error());
+    }
+    std::string why(kNoRoomHere);
+    named.filter = next.made_here(facts->shape, facts->bytes, facts->bytes, [&] {
+      auto read = read_dump(bytes, hash_.secret());
+      why = read ? "" : read.error();
+      return read ? std::shared_ptr(*std::move(read)) : nullptr;
+    });
+    if (!named.filter) {
+      named.filter = std::make_shared<FilledFilter>(facts->shape, facts->bytes, why);
+    }
+    next.set(name, std::move(named));
+  }
+  if (!reader.ok() || !reader.is_at_end() || version != kDumpVersion) {
+    return std::unexpected("it is no dump of filters, or a damaged one");
+  }
+  all_ = std::move(next.all_);
+  loading_ = std::move(next.loading_);
+  now_ = next.now_;
+  incarnations_ = next.incarnations_;
+  has_changed_ = true;
+  publish_changes();
+  return {};
+}
+
+}  // namespace cuckooguard::filled
