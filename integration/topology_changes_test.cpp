@@ -70,6 +70,7 @@ class MariaDbPair final : public ServerPair {
     begin_replication(server);
   }
   bool replicate_for_a_while(std::size_t server) override {
+    promote(server);
     session(server).run("SET GLOBAL gtid_slave_pos = '" +
                         session(1 - server).value("SELECT @@gtid_binlog_pos") + "'");
     begin_replication(server);
