@@ -94,7 +94,8 @@ TEST(HangingCalls, a_service_manager_that_does_not_read_holds_up_neither_clients
   const Variable socket("NOTIFY_SOCKET", manager.path());
   GuardProcess guard = GuardProcess::on_port("upstream: " + redis.address() + "\n");
   EXPECT_EQ(guard.call({"SET", "key", "value"}), kOk);
-  EXPECT_EQ(guard.call({"GUARD.RELOAD"}), kOk);
+  guard.send_signal(SIGHUP);
+  EXPECT_TRUE(eventually([&] { return guard.log().contains("event=reloaded"); })) << guard.log();
   EXPECT_EQ(guard.call({"GET", "key"}), bulk("value"));
   guard.send_signal(SIGTERM);
   EXPECT_EQ(guard.exit_code(kEndsWithin), 0);

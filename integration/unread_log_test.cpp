@@ -59,9 +59,8 @@ class UnreadLog : public testing::Test {
       wrong += "wrong" + std::to_string(i) + ": 1\n";
     }
     write_configuration(wrong);
-    RawClient operators = client();
     for (std::size_t written = 0; written < lines; written += kOfOne) {
-      EXPECT_THAT(operators.call({"GUARD.RELOAD"}), HasSubstr("wrong"));
+      ASSERT_THAT(ask("POST /-/reload"), HasSubstr("wrong"));
     }
   }
   void have_worker_log() const {
@@ -74,10 +73,13 @@ class UnreadLog : public testing::Test {
     const ssize_t count = ::read(reader_, bytes.data(), bytes.size());
     return log_.append(bytes, 0, static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   }
+  std::string ask(const std::string& request) const {
+    RawClient admin = RawClient::to_port(admin_port_);
+    admin.send(request + " HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n");
+    return admin.read_until_closed();
+  }
   std::string dropped_lines() const {
-    RawClient metrics = RawClient::to_port(admin_port_);
-    metrics.send("GET /metrics HTTP/1.0\r\n\r\n");
-    const std::string text = metrics.read_until_closed();
+    const std::string text = ask("GET /metrics");
     constexpr std::string_view kName = "\ncuckooguard_log_dropped_lines_total ";
     const std::size_t at = text.find(kName);
     return at == std::string::npos
