@@ -47,6 +47,7 @@ const std::map<std::string, std::string> kNotExported{
     {"cuckooguard_application_filter_log_skipped_entries_total", kOfFilterLog},
     {"cuckooguard_application_filter_log_unsaved_entries", kOfFilterLog},
     {"cuckooguard_application_filter_log_waiting_changes", kOfFilterLog},
+    {"cuckooguard_certificate_remaining_seconds", "it has no certificate"},
     {"cuckooguard_node_role", kOfNodes},
     {"cuckooguard_node_round_trip_seconds", kOfNodes},
     {"cuckooguard_node_slots", kOfNodes},

@@ -38,7 +38,7 @@ class UnreadLog : public testing::Test {
         ChildProcess::Output{directory_ / "output", directory_ / "log"});
     EXPECT_TRUE(eventually([this] { return read_some().contains("event=listening"); })) << log_;
   }
-  ~UnreadLog() override { ::close(reader_); }
+  void TearDown() override { ::close(reader_); }
 
   void write_configuration(const std::string& more) {
     write_whole_file(directory_ / "guard.yaml",

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <exception>
 #include <fstream>
 #include <system_error>
 #include <utility>
@@ -151,7 +152,12 @@ bool is_busy(pid_t pid, std::string_view thread) {
   std::error_code gone;
   for (const auto& task :
        std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
-    const std::string stat = read_whole_file(task.path() / "stat");  // as is_stopped()
+    std::string stat;
+    try {
+      stat = read_whole_file(task.path() / "stat");  // as is_stopped()
+    } catch (const std::exception&) {
+      continue;  // it has ended meanwhile
+    }
     const std::size_t name_end = stat.rfind(") ");
     if (name_end != std::string::npos && stat.contains("(" + std::string(thread) + ") ") &&
         std::string_view("RD").contains(stat.at(name_end + 2))) {

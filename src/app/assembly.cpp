@@ -362,6 +362,7 @@ void Assembly::run() {
   process_state_.is_listening = true;
   make_admin();
   std::vector<std::vector<config::Address>> bound;
+  bound.reserve(listeners_.size());
   for (const auto& listener : listeners_) {
     bound.push_back(listener->addresses());
   }

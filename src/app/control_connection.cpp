@@ -99,7 +99,7 @@ void ControlConnection::end_aside(std::unique_ptr<upstream::Control> control) {
   auto end = [ended = std::move(control)]() mutable { ended.reset(); };
   try {
     ending_.push_back(std::async(std::launch::async, std::move(end)));
-  } catch (const std::system_error&) {  // no thread can be had: it ends here
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): no thread, so it ends here
   }
 }
 

@@ -95,7 +95,11 @@ std::string dump_of(const FilledFilter& filter) {
 }
 
 std::string tagged(std::string dump, const HashSecret& secret) {
-  const std::string_view file = parts_of(dump)->layers.front();
+  const auto parts = parts_of(dump);
+  if (!parts) {
+    return dump;
+  }
+  const std::string_view file = parts->layers.front();
   const std::string tag = tag_of(dump, file, secret);
   const auto header = filter::header_with_position(std::as_bytes(std::span(file)), tag);
   dump.replace(static_cast<std::size_t>(file.data() - dump.data()), header.size(), as_text(header));
@@ -154,7 +158,11 @@ std::expected<std::unique_ptr<FilledFilter>, std::string> read_dump(
   if (const auto facts = facts_of_dump(dump, secret); !facts) {
     return std::unexpected(facts.error());
   }
-  const Parts parts = *parts_of(dump);
+  const auto found = parts_of(dump);
+  if (!found) {
+    return std::unexpected(std::string("it is no dump"));
+  }
+  const Parts& parts = *found;
   FilledFilter::Layers layers;
   for (const std::string_view file : parts.layers) {
     auto layer = filter::parse_filter_file(std::as_bytes(std::span(file)), secret, origin);

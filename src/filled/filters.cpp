@@ -223,15 +223,19 @@ std::shared_ptr<FilledFilter> Filters::made_here(const Shape& shape,
                                                  std::uint64_t bytes,
                                                  std::uint64_t more,
                                                  const Make& make) const {
-  if (has_room_here(more)) {
-    try {
-      return make();
-    } catch (const std::bad_alloc&) {
-    }
+  const auto without_room = [&] {
+    return room_.is_one_of_several
+               ? std::make_shared<FilledFilter>(shape, bytes, std::string(kNoRoomHere))
+               : nullptr;
+  };
+  if (!has_room_here(more)) {
+    return without_room();
   }
-  return room_.is_one_of_several
-             ? std::make_shared<FilledFilter>(shape, bytes, std::string(kNoRoomHere))
-             : nullptr;
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+    return without_room();
+  }
 }
 
 Outcome Filters::create_filter(const Operation& operation) {

@@ -1,5 +1,6 @@
 // Of Filters: all of them as bytes, and back.
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -15,9 +16,8 @@ constexpr std::uint8_t kDumpVersion = 1;
 // By name: dumps of the same filters are the same.
 std::vector<std::string> names_in_order(auto&& map) {
   std::vector<std::string> names;
-  for (const auto& [name, each] : map) {
-    names.push_back(name);
-  }
+  std::ranges::transform(
+      map, std::back_inserter(names), [](const auto& each) { return each.first; });
   std::ranges::sort(names);
   return names;
 }

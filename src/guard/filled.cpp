@@ -195,6 +195,7 @@ void Filled::tag(Dump& dump) const {
     try {
       dump.bytes = filled::tagged(dump.change->take_blob(), secret);
     } catch (const std::bad_alloc&) {
+      dump.bytes.clear();
     }
     dump.is_tagged.store(true, std::memory_order_release);
   };

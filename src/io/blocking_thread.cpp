@@ -87,6 +87,7 @@ bool BlockingThread::post(std::function<void()> call, std::function<void()> then
       }).detach();
       shared_->is_running = true;
     } catch (const std::system_error&) {  // no memory for it, or too many
+      shared_->is_running = false;
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (!shared_->is_running) {

@@ -149,10 +149,10 @@ void Listener::bind(asio::io_context& io, const config::Address& address) {
     auto tcp = tcp_endpoint(endpoint);
     tcp.port(port);
     auto acceptor = std::make_unique<Acceptor>(io);
-    acceptor->socket.open(tcp.protocol(), missing);
+    (void)acceptor->socket.open(tcp.protocol(), missing);
     if (!missing) {
       acceptor->socket.set_option(asio::socket_base::reuse_address(true));
-      acceptor->socket.bind(tcp, missing);
+      (void)acceptor->socket.bind(tcp, missing);
     }
     if (missing && !is_not_here(missing)) {
       throw boost::system::system_error(missing);

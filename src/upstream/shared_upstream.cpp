@@ -9,6 +9,24 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// How long after the last one another spare may be opened, of so many that are.
+std::chrono::milliseconds pause_behind(unsigned open, std::chrono::milliseconds most) {
+  return open < 2 ? 0ms
+                  : std::min<std::chrono::milliseconds>(
+                        SharedConnection::kStandsStill * (1U << (open - 1)), most);
+}
+
+// Null: none is up.
+template <class Pipes>
+SharedConnection* newest_up(const Pipes& pipes) {
+  SharedConnection* newest = nullptr;
+  for (const auto& pipe : pipes) {
+    const bool is_newer = newest == nullptr || pipe->opened_at() > newest->opened_at();
+    newest = pipe->is_up() && is_newer ? pipe.get() : newest;
+  }
+  return newest;
+}
+
 constexpr Access other_than(Access access) {
   return access == Access::read ? Access::write : Access::read;
 }
@@ -124,7 +142,6 @@ SharedConnection* SharedUpstream::unless_held_up(Access access) {
 // All that are up are held up. One at a time is opened, and another in its place if no reply comes.
 SharedConnection* SharedUpstream::spare_for(Pipes& pipes) {
   const io::TimePoint now = loop_.now();
-  SharedConnection* newest_up = nullptr;
   SharedConnection* closed = nullptr;
   io::TimePoint opened_last{};
   unsigned open = 0;
@@ -143,18 +160,13 @@ SharedConnection* SharedUpstream::spare_for(Pipes& pipes) {
     }
     ++open;
     opened_last = std::max(opened_last, pipe->opened_at());
-    if (pipe->is_up() && (newest_up == nullptr || pipe->opened_at() > newest_up->opened_at())) {
-      newest_up = pipe.get();
-    }
   }
   if (now < no_spare_before_ || open == kPipesMax) {
-    return newest_up == nullptr ? pipes.front().get() : newest_up;
+    SharedConnection* const newest = newest_up(pipes);
+    return newest == nullptr ? pipes.front().get() : newest;
   }
-  const std::chrono::milliseconds pause =
-      open < 2 ? 0ms
-               : std::min<std::chrono::milliseconds>(
-                     SharedConnection::kStandsStill * (1U << (open - 1)), settings_.silence);
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(opened_last + pause - now);
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+      opened_last + pause_behind(open, settings_.silence) - now);
   if (left > 0ms) {
     ask_again_after(left);
     return nullptr;

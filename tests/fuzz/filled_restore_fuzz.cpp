@@ -89,6 +89,7 @@ void edit(ForgedLayer& layer, Input& input) {
   }
 }
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): an operation after the other
 void use(Filters& filters, const std::string& name, const Shape& shape, Input input) {
   std::array<std::uint64_t, 64> added{};
   std::uint64_t more = 0;

@@ -181,7 +181,7 @@ TEST_F(ListenerTest, a_unix_socket_has_the_mode_and_the_group_that_are_wished_fo
   listener = listen({.mode = 0660});
   EXPECT_EQ(permissions(path), fs::perms(0660));
   listener.reset();
-  const group* const own = ::getgrgid(::getegid());
+  const group* const own = ::getgrgid(::getegid());  // NOLINT(concurrency-mt-unsafe): one thread
   ASSERT_NE(own, nullptr);
   listener = listen({.mode = 0606, .group = own->gr_name});
   EXPECT_EQ(permissions(path), fs::perms(0606));

@@ -70,6 +70,8 @@ class LogFollower final : public ServerFollower<MysqlLog> {
                                     std::span<const Target> targets);
 
   LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock);
+  LogFollower(const LogFollower&) = delete;
+  LogFollower& operator=(const LogFollower&) = delete;
   ~LogFollower() override;
 
   void finish() override;
