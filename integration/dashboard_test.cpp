@@ -24,6 +24,7 @@ constexpr const char* kAlerts = CUCKOOGUARD_PACKAGING "/prometheus/alerts.yaml";
 // What the dashboard does not show, and why.
 const std::map<std::string, std::string> kNotShown{
     {"cuckooguard_application_filter_named_memory_bytes", "what all take together has a limit"},
+    {"cuckooguard_application_filters_unsure", "GUARD.INFO and the status page say which"},
     {"cuckooguard_commands_answered_total", "cuckooguard_keys_total tells it by verdict"},
     {"cuckooguard_config_last_reload_timestamp_seconds",
      "when does not matter, that it failed does"},
@@ -31,6 +32,7 @@ const std::map<std::string, std::string> kNotShown{
     {"cuckooguard_contradictions_dropped_total", "those that were asked about tell the same"},
     {"cuckooguard_filter_full", "cuckooguard_filter_state has it"},
     {"cuckooguard_filter_tables", "changes with the database's tables only"},
+    {"cuckooguard_log_dropped_lines_total", "an alert says so, and so does the log"},
     {"cuckooguard_namespace_proof_age_seconds", "that of its source is shown"},
     {"cuckooguard_replaced_keys_total",
      "a reply of Redis's less, as cuckooguard_keys_total has others"},
