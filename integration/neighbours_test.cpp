@@ -38,6 +38,11 @@ RawClient asks(const GuardProcess& guard, std::initializer_list<std::string_view
   return client;
 }
 
+void let_pass(milliseconds time) {
+  const auto at = SteadyClock::now() + time;
+  (void)eventually([at] { return SteadyClock::now() >= at; });
+}
+
 class SilentRelay : public testing::Test {
  protected:
   RedisServer redis_;
@@ -58,8 +63,7 @@ TEST_F(SilentRelay, costs_those_who_wait_on_it_and_nobody_else) {
     std::vector<RawClient> clients;
     for (int i = 0; i < kClients; ++i) {
       clients.push_back(i % 2 == 0 ? asks(guard_, {"GET", "k"}) : asks(guard_, {"SET", "k", "1"}));
-      (void)eventually(
-          [at = SteadyClock::now() + milliseconds(50)] { return SteadyClock::now() >= at; });
+      let_pass(milliseconds(50));
     }
     int in_vain = 0;
     for (RawClient& client : clients) {
@@ -78,8 +82,7 @@ TEST_F(SilentRelay, costs_those_who_wait_on_it_and_nobody_else) {
 TEST_F(SilentRelay, costs_nobody_who_needs_a_connection_that_others_have_had) {
   EXPECT_EQ(guard_.call({"EVAL", kScript, "0"}), ":1\r\n");
   const std::uint64_t made = redis_.calls("eval");
-  (void)eventually(
-      [at = SteadyClock::now() + milliseconds(50)] { return SteadyClock::now() >= at; });
+  let_pass(milliseconds(50));
   link_.forget_connections();
   const auto lost_at = SteadyClock::now();
   EXPECT_EQ(guard_.call({"EVAL", kScript, "0"}), ":1\r\n");
