@@ -123,7 +123,7 @@ Listener::Listener(asio::io_context& io,
                    const SocketFile& file)
     : calls_(std::move(calls)), is_inherited_(!inherited.empty()) {
   for (const int socket : inherited) {
-    acceptors_.push_back(std::make_unique<Acceptor>(io));
+    acceptors_.push_back(std::make_shared<Acceptor>(io, *this));
     acceptors_.back()->socket.assign(Protocol(family_of(socket), 0), socket);
   }
   // Asio's exceptions are Boost's own; whoever starts the product catches the standard's.
@@ -137,7 +137,7 @@ Listener::Listener(asio::io_context& io,
     throw std::system_error(failure.code(), "cannot listen on " + address.text());
   }
   for (const auto& acceptor : acceptors_) {
-    accept_next(*acceptor);
+    accept_next(acceptor);
   }
 }
 
@@ -148,7 +148,7 @@ void Listener::bind(asio::io_context& io, const config::Address& address) {
   for (const Endpoint& endpoint : endpoints_of(io, address)) {
     auto tcp = tcp_endpoint(endpoint);
     tcp.port(port);
-    auto acceptor = std::make_unique<Acceptor>(io);
+    auto acceptor = std::make_shared<Acceptor>(io, *this);
     (void)acceptor->socket.open(tcp.protocol(), missing);
     if (!missing) {
       acceptor->socket.set_option(asio::socket_base::reuse_address(true));
@@ -174,7 +174,7 @@ void Listener::bind_file(asio::io_context& io,
                          const SocketFile& file) {
   const std::string& path = address.unix_path;
   remove_stale_socket(io, path);
-  auto acceptor = std::make_unique<Acceptor>(io);
+  auto acceptor = std::make_shared<Acceptor>(io, *this);
   const asio::local::stream_protocol::endpoint endpoint(path);
   acceptor->socket.open(endpoint.protocol());
   acceptor->socket.bind(endpoint);
@@ -191,6 +191,9 @@ void Listener::bind_file(asio::io_context& io,
 
 Listener::~Listener() {
   let_go();
+  for (const auto& acceptor : acceptors_) {
+    acceptor->listener = nullptr;
+  }
 }
 
 void Listener::close() {
@@ -234,27 +237,30 @@ std::vector<config::Address> Listener::addresses() const {
   return all;
 }
 
-void Listener::accept_next(Acceptor& acceptor) {
-  acceptor.socket.async_accept([this, &acceptor](const boost::system::error_code& error,
-                                                 asio::basic_stream_socket<Protocol> socket) {
+void Listener::accept_next(const std::shared_ptr<Acceptor>& acceptor) {
+  acceptor->socket.async_accept([acceptor](const boost::system::error_code& error,
+                                           asio::basic_stream_socket<Protocol> socket) {
+    if (acceptor->listener == nullptr) {
+      return;
+    }
     if (!error) {
-      calls_.on_accept(socket.release());
+      acceptor->listener->calls_.on_accept(socket.release());
       accept_next(acceptor);
-    } else if (acceptor.socket.is_open()) {
-      failed(acceptor, error);
+    } else if (acceptor->socket.is_open()) {
+      acceptor->listener->failed(acceptor, error);
     }
   });
 }
 
-void Listener::failed(Acceptor& acceptor, std::error_code error) {
+void Listener::failed(const std::shared_ptr<Acceptor>& acceptor, std::error_code error) {
   const TimePoint now = now_since_boot();
   if (!told_ || now - *told_ >= kTellEvery) {
     told_ = now;
     calls_.on_failure(error);
   }
-  acceptor.pause.expires_after(kPauseAfterFailure);
-  acceptor.pause.async_wait([this, &acceptor](const boost::system::error_code& cancelled) {
-    if (!cancelled) {
+  acceptor->pause.expires_after(kPauseAfterFailure);
+  acceptor->pause.async_wait([acceptor](const boost::system::error_code& cancelled) {
+    if (!cancelled && acceptor->listener != nullptr) {
       accept_next(acceptor);
     }
   });

@@ -71,8 +71,10 @@ class Listener {
 
  private:
   using Protocol = boost::asio::generic::stream_protocol;
+  // What waits keeps it: the loop may call back after the listener has ended.
   struct Acceptor {
-    explicit Acceptor(boost::asio::io_context& io) : socket(io), pause(io) {}
+    Acceptor(boost::asio::io_context& io, Listener& of) : listener(&of), socket(io), pause(io) {}
+    Listener* listener;  // none once it has ended
     boost::asio::basic_socket_acceptor<Protocol> socket;
     boost::asio::steady_timer pause;
   };
@@ -81,12 +83,12 @@ class Listener {
   void bind_file(boost::asio::io_context& io,
                  const config::Address& address,
                  const SocketFile& file);
-  void accept_next(Acceptor& acceptor);
+  static void accept_next(const std::shared_ptr<Acceptor>& acceptor);
   void accept_waiting(Acceptor& acceptor) const;
   void let_go();
-  void failed(Acceptor& acceptor, std::error_code error);
+  void failed(const std::shared_ptr<Acceptor>& acceptor, std::error_code error);
 
-  std::vector<std::unique_ptr<Acceptor>> acceptors_;
+  std::vector<std::shared_ptr<Acceptor>> acceptors_;
   Calls calls_;
   std::optional<TimePoint> told_;  // on_failure, last
   bool is_inherited_;
