@@ -144,7 +144,8 @@ proxy::Session::Settings Assembly::session_settings(const config::Config& config
   proxy::Session::Settings settings{.upstream = config.upstream,
                                     .limits = config.limits,
                                     .output_total = config.limits.output_total / worker_count_};
-  if (endpoints_.leads_to_sentinel(endpoint)) {
+  // Of a whole cluster it is nodes that clients share connections to (routing/nodes.h).
+  if (endpoints_.leads_to_sentinel(endpoint) || endpoints_.leads_to_cluster(endpoint)) {
     settings.upstream.mode = config::UpstreamMode::pinned;
   }
   return settings;

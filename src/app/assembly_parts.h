@@ -32,11 +32,17 @@ struct Assembly::WorkerParts {
   struct Served {
     Served(Assembly& all, WorkerParts& parts, std::size_t endpoint)
         : settings(all.session_settings(all.config_, endpoint)),
-          routed(all.endpoints_.leads_to_cluster(endpoint)
-                     ? std::make_unique<routing::RoutedLoop>(parts.worker.loop(),
-                                                             settings.upstream,
-                                                             [&all] { all.endpoints_.refresh(); })
-                     : nullptr),
+          routed(
+              all.endpoints_.leads_to_cluster(endpoint)
+                  ? std::make_unique<routing::RoutedLoop>(
+                        parts.worker.loop(),
+                        settings.upstream,
+                        all.config_.upstream.mode,
+                        [&all] { all.endpoints_.refresh(); },
+                        routing::NodeUsers{
+                            .on_loss = [this](const auto& told) { clients.on_upstream_loss(told); },
+                            .version = [this] { return guard.parts().facts.withdrawals(); }})
+                  : nullptr),
           guard(all.guarded(*all.generation_, parts.number, endpoint, parts.learner)),
           clients({.loop = routed ? static_cast<io::Loop&>(*routed) : parts.worker.loop(),
                    .guard = guard,

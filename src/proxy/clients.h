@@ -97,6 +97,8 @@ class Clients final : Session::Owner {
   // Ends those who are left: at once, or as soon as Redis has answered that it has heard of it.
   void cut_off();
   void on_limits_changed();
+  // Redis has closed a connection in this state.
+  void on_upstream_loss(const resp::ConnectionState& told) const;
   // Who waits for a proof. Its is_to_hear(): any thread.
   ProofWaiters& proofs() { return proofs_; }
   // Another Redis is where the settings lead from now on: whoever has a connection of its own to
@@ -118,7 +120,6 @@ class Clients final : Session::Owner {
   std::vector<Session*> all() const;
   void make_room();
   void tell_if_empty();
-  void on_upstream_loss(const resp::ConnectionState& told) const;
 
   Worker worker_;
   resp::Arguments arguments_;

@@ -17,7 +17,10 @@ Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client, st
       output_(worker.loop.chunks()),
       order_(output_, state_, *this),
       heard_at_(worker.loop.now()),
-      route_(worker.route, state_, *this) {
+      route_(worker.route, *this) {
+  if (!route_.is_pinned()) {
+    state_.remember_what_was_told();
+  }
   if (worker_.nodes != nullptr) {
     order_.rewrite_addresses({.nodes = *worker_.nodes, .host = std::move(host)});
   }

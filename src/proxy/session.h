@@ -1,4 +1,4 @@
-// One client and its way to Redis (proxy/route.h).
+// One client and its way to Redis (upstream/route.h).
 //
 //   client ──read──▶ scan ──▶ guard.decide ──forward──▶ upstream queue ──flush──▶ Redis
 //     ▲                            └─answer─┐                                       │
@@ -72,16 +72,15 @@
 #include "proxy/read_times.h"
 #include "proxy/reply_clock.h"
 #include "proxy/reply_order.h"
-#include "proxy/route.h"
 #include "proxy/silence.h"
-#include "upstream/connection.h"
+#include "upstream/route.h"
 
 namespace cuckooguard::proxy {
 
 class Session final : public io::Disposable,
                       io::Watcher,
                       io::Flushable,
-                      Route::Owner,
+                      upstream::Route::Owner,
                       ReplyOrder::Owner,
                       IdleClients::Member,
                       HeldClients::Member,
@@ -121,7 +120,7 @@ class Session final : public io::Disposable,
     HeldClients& held;
     ProofWaiters& proofs;
     ReplyClock& reply_clock;
-    Route::Worker route;
+    upstream::Route::Worker route;
     Owner& owner;
     const NodeAddresses* nodes = nullptr;  // null: Redis is in no cluster
   };
@@ -182,7 +181,11 @@ class Session final : public io::Disposable,
     contact_ = Contact::up;
     state_.upstream_is_up();
   }
+  resp::ConnectionState told() const override { return state_.told(); }
+  bool is_transferable() const override { return state_.is_transferable(); }
+  std::uint32_t beginnings() const override { return state_.beginnings(); }
   void on_upstream_bytes(std::string_view bytes) override;
+  void on_upstream_turned_away(std::string_view error) override { on_upstream_bytes(error); }
   void on_upstream_replies(std::string_view bytes, std::uint32_t replies) override;
   void on_upstream_down() override { state_.upstream_is_down(); }
   void on_upstream_refused(std::string_view error) override;
@@ -284,7 +287,7 @@ class Session final : public io::Disposable,
   io::TimePoint heard_at_;            // when Redis was last sent something
   std::unique_ptr<Silence> silence_;  // null: it may still send
   std::unique_ptr<io::Timer> farewell_;
-  Route route_;  // last: its callbacks need all of the above
+  upstream::Route route_;  // last: its callbacks need all of the above
 };
 static_assert(sizeof(Session) <= 920, "one per client");
 

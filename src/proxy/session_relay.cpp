@@ -5,7 +5,9 @@ namespace cuckooguard::proxy {
 
 void Session::on_upstream_bytes(std::string_view bytes) {
   worker_.guard.relayed(state_);
-  order_.take_unasked(route_.takes_unasked());
+  order_.take_unasked(route_.has_for_good() ? ReplyOrder::Unasked::all
+                      : route_.has_new()    ? ReplyOrder::Unasked::replies
+                                            : ReplyOrder::Unasked::none);
   on_relayed(order_.relay(bytes));
 }
 

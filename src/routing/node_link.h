@@ -1,23 +1,32 @@
-// A connection to one node of a cluster, and the replies that are owed on it: what RoutedTransport
-// has for each node that it talks to.
+// One client's way to one node of a cluster, and the replies that are owed there: what
+// RoutedTransport has for each node that it talks to.
+//
+//   mode: pinned   a connection of its own
+//   mode: shared   a member of what the worker's clients share of this node; a lease for what needs
+//                  one (upstream/route.h). What must wait for that waits here, in its order
 //
 // Threads: its worker's. Lifetimes: the owner outlives it, or has closed it. Errors: as
-// GreetedConnection. Limits: the owner's.
+// upstream::Route. Limits: the owner's.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "config/config.h"
 #include "io/loop.h"
+#include "redis/lane.h"
 #include "redis/subscriptions.h"
 #include "resp/connection_state.h"
 #include "resp/reply_framer.h"
-#include "upstream/greeted_connection.h"
+#include "routing/nodes.h"
+#include "upstream/login_probe.h"
+#include "upstream/route.h"
 
 namespace cuckooguard::routing {
 
@@ -43,31 +52,59 @@ struct RoutedPart {
   io::TimePoint until{};                // is tried again
   std::optional<config::Address> to{};  // redirected, else to the slot's owner
   bool asks = false;                    // ASKING comes first
+  redis::Lane lane = redis::Lane::own;  // how it may travel
 
   // What it takes to keep it until its reply has come.
   std::size_t bytes_kept() const { return command.empty() ? 0 : sizeof(*this) + command.size(); }
 };
 
-class NodeLink final : public io::Disposable, upstream::GreetedConnection::Owner {
+// How something is sent.
+struct Travel {
+  redis::Lane lane = redis::Lane::own;
+  bool waits_for_writes = false;  // redis/lane.h
+  bool asks = false;              // ASKING comes first
+  std::size_t replies = 1;        // parts that are owed one for it, ASKING's included
+};
+
+class NodeLink final : public io::Disposable, upstream::Route::Owner, upstream::LoginProbe::Waiter {
  public:
   class Owner {
    public:
     virtual void on_link_up(NodeLink& link) = 0;
     virtual void on_link_bytes(NodeLink& link, std::string_view bytes) = 0;
     virtual void on_link_progress() = 0;
+    virtual void on_link_down() = 0;  // nothing of this client's was lost with it
     virtual void on_link_lost(NodeLink& link) = 0;
+    // Of the client, as upstream::Route::Owner has it.
+    virtual resp::ConnectionState told_to(const NodeLink& link) const = 0;
+    virtual bool is_transferable(const NodeLink& link) const = 0;
+    virtual std::uint32_t beginnings() const = 0;
 
    protected:
     ~Owner() = default;
   };
 
-  NodeLink(io::Loop& loop,
-           const config::Upstream& node,
-           const resp::ConnectionState& told,
-           Owner& owner)
-      : address(node.address), owner_(owner), connection(loop, node, told, *this) {}
+  enum class Reach : std::uint8_t { waits, up, down };
 
-  bool is_up() const { return connection.state() == upstream::Connection::State::up; }
+  NodeLink(io::Loop& loop, std::shared_ptr<Node> node, Owner& owner);
+  NodeLink(const NodeLink&) = delete;
+  NodeLink& operator=(const NodeLink&) = delete;
+  ~NodeLink() override { close(); }
+
+  // Whether the node answers. `waits`: on_link_up() or on_link_lost() will tell.
+  Reach reach();
+  bool is_silent() const { return node_->is_silent(loop_.now()); }
+  // One command, or more that go on what is the client's own; behind what waits. The parts that are
+  // owed a reply join `owed` after this.
+  void send(std::string_view bytes, Travel travel);
+  // Queued here, for replies that must come first, or where it can be counted.
+  std::size_t unsent() const { return waiting_bytes_ + route_.unsent(); }
+  void set_reading(bool reading) { route_.set_reading(reading, false); }
+  // Nothing is owed: what the client has of its own may be given back.
+  void settle();
+  bool has_own() const { return route_.has_own(); }
+  const std::string& refusal() const { return refusal_; }
+  void close();
 
   const config::Address address;
   resp::ReplyFramer framer;
@@ -78,15 +115,39 @@ class NodeLink final : public io::Disposable, upstream::GreetedConnection::Owner
   redis::Subscriptions subscriptions;
 
  private:
-  void on_upstream_up() override { owner_.on_link_up(*this); }
-  void on_upstream_bytes(std::string_view bytes) override { owner_.on_link_bytes(*this, bytes); }
-  void on_upstream_progress() override { owner_.on_link_progress(); }
+  struct Waiting {
+    std::string bytes;
+    Travel travel;
+  };
+
+  resp::ConnectionState told() const override { return owner_.told_to(*this); }
+  bool is_transferable() const override { return owner_.is_transferable(*this); }
+  std::uint32_t beginnings() const override { return owner_.beginnings(); }
+  void on_upstream_up() override;
+  void on_upstream_bytes(std::string_view bytes) override;
+  void on_upstream_replies(std::string_view bytes, std::uint32_t /*replies*/) override {
+    on_upstream_bytes(bytes);
+  }
+  void on_upstream_progress() override;
+  void on_upstream_down() override { owner_.on_link_down(); }
+  void on_upstream_refused(std::string_view error) override;
+  void on_upstream_turned_away(std::string_view error) override { refusal_ = error; }
   void on_upstream_lost() override { owner_.on_link_lost(*this); }
+  void on_entry_known() override;
 
+  bool may_leave(const Travel& travel);
+  void pass(std::string_view bytes, const Travel& travel);
+  void send_waiting();
+
+  io::Loop& loop_;
   Owner& owner_;
-
- public:
-  upstream::GreetedConnection connection;
+  std::shared_ptr<Node> node_;
+  std::deque<Waiting> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  std::size_t waiting_replies_ = 0;
+  bool is_up_ = false;
+  std::string refusal_;
+  upstream::Route route_;  // last: its callbacks need all of the above
 };
 
 }  // namespace cuckooguard::routing

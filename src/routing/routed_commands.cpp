@@ -45,7 +45,7 @@ NodeLink* RoutedTransport::subscribed_only() const {
 
 bool RoutedTransport::take_command(std::string_view raw) {
   if (any_master() == nullptr) {
-    lose();
+    answer(kNotServed);
     return true;
   }
   const Words words = worker_.arguments.views();
@@ -120,7 +120,8 @@ bool RoutedTransport::take_by_keys(const redis::Command& command, std::string_vi
   enqueue({.entry = add_entry(),
            .slot = cluster::slot_of(keys.front()),
            .command = std::string(raw),
-           .may_fail_halfway = may_fail_halfway(command)});
+           .may_fail_halfway = may_fail_halfway(command),
+           .lane = lane()});
   return true;
 }
 
@@ -145,7 +146,8 @@ void RoutedTransport::split_up(const redis::Command& command, Merge merge) {
     enqueue({.entry = number,
              .index = i,
              .slot = parts[i].slot,
-             .command = std::move(parts[i].command)});
+             .command = std::move(parts[i].command),
+             .lane = lane()});
   }
 }
 
@@ -161,7 +163,7 @@ bool RoutedTransport::take_for_all(std::string_view raw) {
   made.awaited = static_cast<std::uint32_t>(masters.size());
   made.replies.resize(masters.size());
   for (std::uint32_t i = 0; i < masters.size(); ++i) {
-    send_part(*link_to(masters[i]), raw, {.entry = number, .index = i});
+    send_part(*link_to(masters[i]), raw, {.entry = number, .index = i, .lane = lane()});
   }
   return true;
 }
@@ -182,12 +184,75 @@ void RoutedTransport::answer(std::string_view reply) {
 
 // Without an order among slots.
 void RoutedTransport::send_to(NodeLink& link, std::string_view raw) {
-  send_part(link, raw, {.entry = add_entry()});
+  RoutedPart part{.entry = add_entry(), .lane = lane()};
+  if (barrier_ || part.lane == redis::Lane::reads) {
+    part.command = raw;  // another node may be asked
+    hold(part.bytes_kept());
+  }
+  send_part(link, raw, std::move(part), redis::waits_for_writes(worker_.arguments.views()));
+  look_after_home();
 }
 
-void RoutedTransport::send_part(NodeLink& link, std::string_view raw, RoutedPart part) {
-  link.connection.send(raw);
+// The home has been chosen for no reason of the commands that it owes replies to: where it hangs
+// another node is asked.
+void RoutedTransport::look_after_home() {
+  if (look_) {
+    return;
+  }
+  look_ = worker_.loop.after(Node::kSilentFor, [this] {
+    const auto fired = std::move(look_);
+    if (state_ == State::connecting && has_other_master()) {
+      lose_home();
+    } else if (state_ == State::up && owes_for_any(home_)) {
+      if (home_->is_silent()) {
+        leave_home();
+      } else {
+        look_after_home();
+      }
+    }
+  });
+}
+
+// Whatever it owes another node may say, and nothing of the client's is there.
+bool RoutedTransport::owes_for_any(const NodeLink* link) const {
+  const bool has_state = link == nullptr || link->subscriptions.any() ||
+                         transaction_.link == link || watched_ == link || large_.link == link;
+  return !has_state && !link->owed.empty() &&
+         std::ranges::all_of(link->owed, [](const RoutedPart& part) {
+           return part.slot == RoutedPart::kNoSlot && !part.command.empty() &&
+                  part.redirects < kHomesMax;
+         });
+}
+
+void RoutedTransport::leave_home() {
+  const config::Address* const next = pick_master(&home_->address);
+  if (next == nullptr || *next == home_->address || worker_.nodes.is_silent(*next)) {
+    return;
+  }
+  std::list<RoutedPart> owed = std::move(home_->owed);
+  home_->owed.clear();
+  drop(*home_);
+  home_ = link_to(*next);
+  for (RoutedPart& part : owed) {
+    const std::string command = part.command;
+    ++part.redirects;
+    send_part(*home_, command, std::move(part));
+  }
+  look_after_home();
+}
+
+void RoutedTransport::send_part(NodeLink& link,
+                                std::string_view raw,
+                                RoutedPart part,
+                                bool waits_for_writes) {
+  link.send(raw, {.lane = part.lane, .waits_for_writes = waits_for_writes});
   link.owed.push_back(std::move(part));
+}
+
+// Of the command at hand.
+redis::Lane RoutedTransport::lane() const {
+  const Words words = worker_.arguments.views();
+  return redis::lane_of(redis::find_command(words.front()), words);
 }
 
 bool RoutedTransport::send_alone(NodeLink& link, std::string_view raw, Barrier barrier) {
@@ -206,7 +271,7 @@ void RoutedTransport::take_chunk(const resp::Scan& scan, std::string_view bytes)
   }
   if (!large_.refusal.empty() || large_.link != nullptr) {
     if (large_.link != nullptr) {
-      large_.link->connection.send(bytes);
+      large_.link->send(bytes, {.replies = 0});
     }
     if (scan.ends) {
       end_large();

@@ -17,6 +17,7 @@
 #include "config/config.h"
 #include "io/loop.h"
 #include "resp/arguments.h"
+#include "routing/nodes.h"
 #include "routing/routed_transport.h"
 #include "routing/slot_routes.h"
 
@@ -24,20 +25,33 @@ namespace cuckooguard::routing {
 
 class RoutedLoop final : public io::Loop {
  public:
-  // `on_doubt`: the cluster is not as the map says, or a node is gone.
-  RoutedLoop(io::Loop& loop, const config::Upstream& settings, std::function<void()> on_doubt)
-      : loop_(loop), settings_(settings), routes_(std::move(on_doubt)) {}
+  // `on_doubt`: the cluster is not as the map says, or a node is gone. `mode`: whether clients
+  // share connections to its nodes.
+  RoutedLoop(io::Loop& loop,
+             const config::Upstream& settings,
+             config::UpstreamMode mode,
+             std::function<void()> on_doubt,
+             NodeUsers users = {})
+      : loop_(loop),
+        settings_(settings),
+        routes_(std::move(on_doubt)),
+        nodes_(loop, settings, mode, std::move(users)) {}
 
   // The cluster is like this now.
-  void set(std::shared_ptr<const cluster::Map> map) { routes_.set(std::move(map)); }
+  void set(std::shared_ptr<const cluster::Map> map) {
+    routes_.set(std::move(map));
+    nodes_.keep(routes_.nodes());
+  }
 
   io::TimePoint now() const override { return loop_.now(); }
   std::unique_ptr<io::Transport> connect(const config::Address& /*address*/,
                                          io::Watcher& watcher) override {
-    return std::make_unique<RoutedTransport>(
-        RoutedTransport::Worker{
-            .loop = loop_, .settings = settings_, .routes = routes_, .arguments = arguments_},
-        watcher);
+    return std::make_unique<RoutedTransport>(RoutedTransport::Worker{.loop = loop_,
+                                                                     .settings = settings_,
+                                                                     .routes = routes_,
+                                                                     .nodes = nodes_,
+                                                                     .arguments = arguments_},
+                                             watcher);
   }
   void flush_at_batch_end(io::Flushable& flushable, io::FlushOrder order) override {
     loop_.flush_at_batch_end(flushable, order);
@@ -56,6 +70,7 @@ class RoutedLoop final : public io::Loop {
   io::Loop& loop_;
   const config::Upstream& settings_;
   SlotRoutes routes_;
+  Nodes nodes_;
   resp::Arguments arguments_;
 };
 

@@ -14,7 +14,6 @@ namespace {
 // Commands that wait to be sent again: of more, each is taken to have a key in common with those
 // that were run.
 constexpr std::size_t kComparedMax = 32;
-constexpr std::string_view kAsking = "*1\r\n$6\r\nASKING\r\n";
 
 std::vector<std::string> keys_of(std::string_view whole_command) {
   resp::RequestScanner scanner;
@@ -389,11 +388,10 @@ bool RoutedTransport::may_send(const Flight& flight,
 
 void RoutedTransport::send_next(Flight& flight, std::list<RoutedPart>& from, NodeLink& link) {
   RoutedPart& part = from.front();
+  link.send(part.command, {.lane = part.lane, .asks = part.asks, .replies = part.asks ? 2U : 1U});
   if (part.asks) {
-    link.connection.send(kAsking);
     link.owed.push_back({.reply = RoutedPart::Reply::unread});
   }
-  link.connection.send(part.command);
   link.owed.splice(link.owed.end(), from, from.begin());
   flight.link = &link;
   ++flight.owed;

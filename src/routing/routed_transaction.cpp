@@ -70,7 +70,7 @@ bool RoutedTransport::take_watch(const redis::Command& command, std::string_view
     return false;
   }
   barrier_ = Barrier{.kind = Alone::watch, .slot = slot};
-  enqueue({.entry = add_entry(), .slot = slot, .command = std::string(raw)});
+  enqueue({.entry = add_entry(), .slot = slot, .command = std::string(raw), .lane = lane()});
   return true;
 }
 
@@ -196,7 +196,8 @@ bool RoutedTransport::take_pubsub(const redis::Command& command, std::string_vie
   const std::vector<std::string_view> channels(words.begin() + 1, words.end());
   NodeLink* link = subscribed_link(is_of_shards ? std::span(&kShards, 1) : std::span(kChannels));
   RoutedPart part{.confirmations = static_cast<std::uint32_t>(channels.size()),
-                  .confirmed = command.name};
+                  .confirmed = command.name,
+                  .lane = lane()};
   if (is_of_shards && !channels.empty()) {
     if (!cluster::are_of_one_slot(channels)) {
       answer(kCrossSlot);
@@ -217,11 +218,13 @@ bool RoutedTransport::take_pubsub(const redis::Command& command, std::string_vie
   }
   part.entry = add_entry();
   barrier_ = Barrier{.kind = Alone::subscribe};
+  part.command = raw;
   if (part.slot != RoutedPart::kNoSlot) {
-    part.command = raw;
     enqueue(std::move(part));
   } else {
+    hold(part.bytes_kept());
     send_part(*link, raw, std::move(part));
+    look_after_home();
   }
   return true;
 }
@@ -284,7 +287,7 @@ void RoutedTransport::settle_barrier() {
 
 // What was queued without a key, on the node that the first key has led to.
 void RoutedTransport::send_replay() const {
-  transaction_.link->connection.send(transaction_.replay);
+  transaction_.link->send(transaction_.replay, {.replies = transaction_.replayed});
   for (std::size_t i = 0; i < transaction_.replayed; ++i) {
     transaction_.link->owed.push_back({.reply = RoutedPart::Reply::unread});
   }
@@ -320,6 +323,7 @@ void RoutedTransport::settle_change(const Barrier& barrier) {
     lose();  // what other nodes send until they have heard of it would be of RESP3
     return;
   }
+  const resp::ConnectionState before = told_;
   if (change.kind == ChangeKind::select) {
     told_.db = change.db;
   } else if (change.kind == ChangeKind::hello) {
@@ -330,43 +334,52 @@ void RoutedTransport::settle_change(const Barrier& barrier) {
                               .secret = change.secret};
   }
   label(told_.labels, change);
-  tell_others(*barrier.link);
+  tell_others(*barrier.link, before);
 }
 
 void RoutedTransport::reset_links(NodeLink& told) {
   forget_transaction();
   told_ = {};
+  ++beginnings_;
   std::erase_if(links_, [&](std::unique_ptr<NodeLink>& link) {
     if (link.get() == &told) {
       return false;
     }
-    link->connection.close();
+    link->close();
     worker_.loop.dispose(std::move(link));
     return true;
   });
   told.subscriptions.clear();
-  told.connection.was_told(told_);
   home_ = &told;
 }
 
-// By commands among the others, since what a link is subscribed to may come in between. Nothing
-// else is sent until all have said yes: behind a refused AUTH it would be run as who the client
-// was.
-void RoutedTransport::tell_others(const NodeLink& told) {
+// Who has a connection of its own is told by commands among the others, since what a link is
+// subscribed to may come in between. Nothing else is sent until all have said yes: behind a refused
+// AUTH it would be run as who the client was. What it shares with others, or does not need any
+// more, it leaves for what is in its new state.
+void RoutedTransport::tell_others(const NodeLink& told, const resp::ConnectionState& before) {
+  const auto greeting = resp::greeting(before, told_);
+  if (!greeting) {
+    lose();
+    return;
+  }
   std::size_t awaited = 0;
+  std::vector<NodeLink*> left;
   for (const auto& link : links_) {
-    const auto greeting = resp::greeting(link->connection.told(), told_);
-    if (!greeting) {
-      lose();
-      return;
+    if (link.get() == &told || greeting->replies == 0) {
+      continue;
     }
-    if (link.get() != &told && greeting->replies > 0) {
-      link->connection.send(greeting->commands);
-      link->owed.insert(
-          link->owed.end(), greeting->replies, {.reply = RoutedPart::Reply::must_be_ok});
-      awaited += greeting->replies;
+    if (!link->has_own() || (link->is_silent() && !is_in_use(*link))) {
+      left.push_back(link.get());
+      continue;
     }
-    link->connection.was_told(told_);
+    link->send(greeting->commands, {.replies = greeting->replies});
+    link->owed.insert(
+        link->owed.end(), greeting->replies, {.reply = RoutedPart::Reply::must_be_ok});
+    awaited += greeting->replies;
+  }
+  for (NodeLink* const link : left) {
+    drop(*link);
   }
   if (awaited > 0) {
     barrier_ = Barrier{.kind = Alone::others_told, .awaited = awaited};

@@ -22,8 +22,8 @@ RoutedTransport::RoutedTransport(const Worker& worker, io::Watcher& watcher)
       output_(worker.loop.chunks()) {
   if (any_master() == nullptr) {
     worker_.routes.doubt();
-    tell_soon();
   }
+  tell_soon();
 }
 
 void RoutedTransport::watch(io::Interest interest) {
@@ -71,11 +71,18 @@ io::Transfer RoutedTransport::write(std::span<const std::string_view> pieces) {
   }
   process();
   answer_in_order();
-  if (!flush_queued_ && (!output_.is_empty() || state_ != State::up)) {
+  if (!output_.is_empty() || state_ != State::up) {
+    proceed_later();
+  }
+  return {io::Status::ok, bytes};
+}
+
+// At the end of the batch: whoever is told reads, into the buffer in which bytes for others may be.
+void RoutedTransport::proceed_later() {
+  if (!flush_queued_) {
     flush_queued_ = true;
     worker_.loop.flush_at_batch_end(*this, io::FlushOrder::upstream_first);
   }
-  return {io::Status::ok, bytes};
 }
 
 void RoutedTransport::flush() {
@@ -92,8 +99,9 @@ void RoutedTransport::close() {
   state_ = State::closed;
   again_.reset();
   retry_.reset();
+  look_.reset();
   for (const auto& link : links_) {
-    link->connection.close();
+    link->close();
   }
   output_.clear();
 }
@@ -106,18 +114,17 @@ void RoutedTransport::lose() {
   state_ = State::lost;
   retry_.reset();
   for (const auto& link : links_) {
-    link->connection.close();
+    link->close();
   }
 }
 
 bool RoutedTransport::takes_more() const {
   if (large_.link != nullptr) {  // others may wait for its end
-    return large_.link->connection.unsent() < kUnsentMax;
+    return large_.link->unsent() < kUnsentMax;
   }
   return !barrier_ && entries_.size() < kInFlightMax && held_bytes_ < kHeldSoft &&
          output_.size() < kHeldSoft &&
-         std::ranges::all_of(
-             links_, [](const auto& link) { return link->connection.unsent() < kUnsentMax; });
+         std::ranges::all_of(links_, [](const auto& link) { return link->unsent() < kUnsentMax; });
 }
 
 // All that is whole of what was written, as far as it may go now.
@@ -164,6 +171,9 @@ void RoutedTransport::proceed() {
   if (state_ == State::up && is_finishing_ && entries_.empty() && !barrier_ &&
       (input_.empty() || takes_more())) {
     lose();
+  }
+  for (const auto& link : links_) {
+    link->settle();
   }
   update_reading();
   tell();
@@ -234,13 +244,31 @@ void RoutedTransport::tell_soon() {
   if (!again_ && state_ != State::closed) {
     again_ = worker_.loop.after(std::chrono::milliseconds(0), [this] {
       const auto fired = std::move(again_);
-      if (state_ == State::connecting && links_.empty()) {  // no master is known
-        state_ = State::lost;
-        watcher_->on_ready({.hung_up = true});
-        return;
+      if (state_ == State::connecting) {
+        reach_home();
+      } else {
+        proceed();
       }
-      proceed();
     });
+  }
+}
+
+void RoutedTransport::reach_home() {
+  if (home_ == nullptr) {  // no master is known
+    state_ = State::lost;
+    watcher_->on_ready({.hung_up = true});
+    return;
+  }
+  switch (home_->reach()) {
+    case NodeLink::Reach::waits:
+      look_after_home();
+      return;
+    case NodeLink::Reach::up:
+      on_link_up(*home_);
+      return;
+    case NodeLink::Reach::down:
+      on_link_lost(*home_);
+      return;
   }
 }
 
@@ -262,7 +290,7 @@ void RoutedTransport::update_reading() {
   for (const auto& link : links_) {
     const bool reads =
         is_read && output_.size() < kHeldSoft && (held_bytes_ < kHeldSoft || is_next(*link));
-    link->connection.set_reading(reads);
+    link->set_reading(reads);
   }
 }
 
@@ -286,21 +314,49 @@ NodeLink* RoutedTransport::link_to(const config::Address& node) {
     return found->get();
   }
   NodeLink::Owner& owner = *this;
-  links_.push_back(std::make_unique<NodeLink>(
-      worker_.loop, upstream::ClusterWatch::settings_of(worker_.settings, node), told_, owner));
+  links_.push_back(std::make_unique<NodeLink>(worker_.loop, worker_.nodes.at(node), owner));
   return links_.back().get();
 }
 
-// The same one as long as it is one; else the one with the fewest reasons to be anybody's: by
-// turns.
+// The same one as long as it is one, and answers, or something is to come from it; else one that is
+// not known to be silent, by turns.
 NodeLink* RoutedTransport::any_master() {
   const std::vector<config::Address>& masters = worker_.routes.masters();
-  if (home_ != nullptr &&
-      (masters.empty() || std::ranges::find(masters, home_->address) != masters.end())) {
+  const bool is_one =
+      home_ != nullptr &&
+      (masters.empty() || std::ranges::find(masters, home_->address) != masters.end());
+  if (is_one && (!home_->is_silent() || is_in_use(*home_))) {
     return home_;
   }
-  home_ = masters.empty() ? nullptr : link_to(worker_.routes.next_master());
+  const config::Address* const next = pick_master(home_ == nullptr ? nullptr : &home_->address);
+  home_ = next == nullptr ? nullptr : link_to(*next);
   return home_;
+}
+
+// By turns one that is not known to be silent, and another one than this; else any.
+const config::Address* RoutedTransport::pick_master(const config::Address* other_than) const {
+  const config::Address* next = nullptr;
+  for (std::size_t left = worker_.routes.masters().size(); left > 0; --left) {
+    next = &worker_.routes.next_master();
+    const bool is_other = other_than == nullptr || *next != *other_than;
+    if (is_other && !worker_.nodes.is_silent(*next)) {
+      break;
+    }
+  }
+  return next;
+}
+
+bool RoutedTransport::is_in_use(const NodeLink& link) const {
+  return !link.owed.empty() || link.subscriptions.any() || transaction_.link == &link ||
+         watched_ == &link || large_.link == &link;
+}
+
+resp::ConnectionState RoutedTransport::told_to(const NodeLink& /*link*/) const {
+  return told_;
+}
+
+bool RoutedTransport::is_transferable(const NodeLink& link) const {
+  return !barrier_ && !is_in_use(link);
 }
 
 void RoutedTransport::on_link_up(NodeLink& link) {
@@ -320,43 +376,50 @@ void RoutedTransport::on_link_bytes(NodeLink& link, std::string_view bytes) {
       lose();
     }
   }
-  proceed();
-}
-
-void RoutedTransport::on_link_progress() {
-  if (is_write_refused_ || !input_.empty()) {
-    proceed();
-  }
+  proceed_later();
 }
 
 void RoutedTransport::on_link_lost(NodeLink& link) {
   worker_.routes.doubt();
-  const bool is_needed = !link.owed.empty() || link.subscriptions.any() ||
-                         transaction_.link == &link || watched_ == &link || large_.link == &link;
   if (state_ == State::connecting) {
-    if (&link != home_) {
-      return;
+    if (&link == home_) {
+      lose_home();
     }
-    output_.append(link.connection.refusal());
-    state_ = State::lost;
-    if (output_.is_empty()) {
-      watcher_->on_ready({.hung_up = true});
-    } else {
-      state_ = State::up;  // it was reached, and has said no
-      watcher_->on_ready({.writable = true});
-      lose();
-      tell();
-    }
-    return;
-  }
-  if (is_needed || !link.connection.refusal().empty()) {
+  } else if (!is_in_use(link) && link.refusal().empty()) {
+    drop(link);
+  } else {
     if (entries_.empty() || !entries_.front().is_begun) {
-      output_.append(link.connection.refusal());
+      output_.append(link.refusal());
     }
     lose();
-    tell();
+    proceed_later();
+  }
+}
+
+// Another master may be reached. One that has said no speaks for all.
+void RoutedTransport::lose_home() {
+  if (home_->refusal().empty() && has_other_master()) {
+    ++tried_;
+    const config::Address lost = home_->address;
+    drop(*home_);
+    home_ = link_to(*pick_master(&lost));
+    tell_soon();
     return;
   }
+  output_.append(home_->refusal());
+  state_ = State::lost;
+  if (output_.is_empty()) {
+    watcher_->on_ready({.hung_up = true});
+  } else {
+    state_ = State::up;  // it was reached, and has said no
+    watcher_->on_ready({.writable = true});
+    lose();
+    tell();
+  }
+}
+
+void RoutedTransport::drop(NodeLink& link) {
+  link.close();
   home_ = home_ == &link ? nullptr : home_;
   const auto place =
       std::ranges::find_if(links_, [&](const auto& each) { return each.get() == &link; });

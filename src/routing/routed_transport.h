@@ -57,6 +57,7 @@
 #include "io/output_queue.h"
 #include "io/transport.h"
 #include "redis/command_table.h"
+#include "redis/lane.h"
 #include "redis/state_change.h"
 #include "resp/arguments.h"
 #include "resp/request_scanner.h"
@@ -76,13 +77,15 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   static constexpr std::size_t kReplayMax = std::size_t{64} * 1024;
   static constexpr std::size_t kErrorMax = 512;  // what is longer is no redirect
   static constexpr std::uint8_t kRedirectsMax = 5;
+  static constexpr std::uint8_t kHomesMax = 2;  // more that are tried where the first is silent
   static constexpr std::chrono::milliseconds kRetriedFor{500};  // since it was written
   static constexpr std::chrono::milliseconds kRetryEvery{20};
 
   struct Worker {
-    io::Loop& loop;                    // by which nodes are reached
-    const config::Upstream& settings;  // all but their addresses; split_mset
+    io::Loop& loop;
+    const config::Upstream& settings;  // split_mset
     SlotRoutes& routes;
+    Nodes& nodes;
     resp::Arguments& arguments;
   };
 
@@ -169,14 +172,19 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   // NodeLink::Owner, io::Flushable
   void on_link_up(NodeLink& link) override;
   void on_link_bytes(NodeLink& link, std::string_view bytes) override;
-  void on_link_progress() override;
+  void on_link_progress() override { proceed_later(); }
+  void on_link_down() override { worker_.routes.doubt(); }
   void on_link_lost(NodeLink& link) override;
+  resp::ConnectionState told_to(const NodeLink& link) const override;
+  bool is_transferable(const NodeLink& link) const override;
+  std::uint32_t beginnings() const override { return beginnings_; }
   void flush() override;
 
   // routed_transport.cpp: bytes in and out.
   void process();
   bool takes_more() const;
   void proceed();
+  void proceed_later();
   void answer_in_order();
   void tell();
   void tell_soon();
@@ -193,6 +201,12 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   }
   NodeLink* link_to(const config::Address& node);
   NodeLink* any_master();
+  bool is_in_use(const NodeLink& link) const;
+  const config::Address* pick_master(const config::Address* other_than) const;
+  void reach_home();
+  void lose_home();
+  bool has_other_master() const { return tried_ + 1 < worker_.routes.masters().size(); }
+  void drop(NodeLink& link);
 
   // routed_commands.cpp: where a command goes. False: it must wait.
   bool take_command(std::string_view raw);
@@ -205,7 +219,14 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   void split_up(const redis::Command& command, Merge merge);
   void answer(std::string_view reply);
   void send_to(NodeLink& link, std::string_view raw);
-  void send_part(NodeLink& link, std::string_view raw, RoutedPart part);
+  static void send_part(NodeLink& link,
+                        std::string_view raw,
+                        RoutedPart part,
+                        bool waits_for_writes = false);
+  redis::Lane lane() const;
+  void look_after_home();
+  bool owes_for_any(const NodeLink* link) const;
+  void leave_home();
   bool send_alone(NodeLink& link, std::string_view raw, Barrier barrier);
   void take_chunk(const resp::Scan& scan, std::string_view bytes);
   bool go_on_with_large();
@@ -226,7 +247,7 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   void settle_barrier();
   void settle_change(const Barrier& barrier);
   void reset_links(NodeLink& told);
-  void tell_others(const NodeLink& told);
+  void tell_others(const NodeLink& told, const resp::ConnectionState& before);
   void forget_transaction();
   void send_replay() const;
 
@@ -260,6 +281,7 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   bool flush_queued_ = false;
   std::unique_ptr<io::Timer> again_;  // to be told, although nothing happens
   std::unique_ptr<io::Timer> retry_;
+  std::unique_ptr<io::Timer> look_;  // at the home, while it owes what any node could say
 
   resp::RequestScanner scanner_;
   std::string input_;
@@ -268,6 +290,8 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   bool is_write_refused_ = false;
 
   resp::ConnectionState told_;
+  std::uint32_t beginnings_ = 0;  // RESETs
+  std::size_t tried_ = 0;         // masters that could not be reached, while connecting
   std::list<std::unique_ptr<NodeLink>> links_;
   NodeLink* home_ = nullptr;
   std::deque<Entry> entries_;

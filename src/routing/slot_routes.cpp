@@ -28,13 +28,18 @@ std::optional<NamedNode> named_node_in(std::string_view error) {
 }
 
 void SlotRoutes::set(std::shared_ptr<const cluster::Map> map) {
+  const auto owns_slots = [](const cluster::Node& node) { return !node.slots.empty(); };
+  const bool is_up = std::ranges::any_of(map->nodes(), owns_slots);
+  if (!is_up && map_ && std::ranges::any_of(map_->nodes(), owns_slots)) {
+    return;
+  }
   map_ = std::move(map);
   nodes_.clear();
   masters_.clear();
   moved_.clear();
   for (const cluster::Node& node : map_->nodes()) {
     nodes_.push_back(upstream::ClusterWatch::address_of(node));
-    if (node.is_master && !node.slots.empty() && node.is_reachable && !node.is_failing) {
+    if (node.is_master && (owns_slots(node) || !is_up) && node.is_reachable && !node.is_failing) {
       masters_.push_back(nodes_.back());
     }
   }

@@ -41,12 +41,14 @@ class SlotRoutes {
 
   explicit SlotRoutes(std::function<void()> on_doubt) : on_doubt_(std::move(on_doubt)) {}
 
-  // What redirects have told before counts no more.
+  // What redirects have told before counts no more. A map in which nobody owns a slot, of a cluster
+  // that says that it is down, changes nothing: its nodes know best what they still serve.
   void set(std::shared_ptr<const cluster::Map> map);
 
   // Null: nobody, as far as is known. Lifetimes: until set().
   const config::Address* owner_of(std::uint16_t slot) const;
-  // Those that have slots.
+  const std::vector<config::Address>& nodes() const { return nodes_; }
+  // Those that have slots; all that there are, if none is known to have any.
   const std::vector<config::Address>& masters() const { return masters_; }
   // One of them, by turns: there is one. Lifetimes: until set().
   const config::Address& next_master() { return masters_[++turn_ % masters_.size()]; }

@@ -28,7 +28,7 @@ IN_FLIGHT = "src/guard/writes_in_flight.cpp"
 LEARNED = "src/guard/learned_keys.cpp"
 SESSION = "src/proxy/session.cpp"
 ORDER = "src/proxy/reply_order.cpp"
-ROUTE = "src/proxy/route.cpp"
+ROUTE = "src/upstream/route.cpp"
 CLIENTS = "src/proxy/clients.cpp"
 SHARED = "src/upstream/shared_upstream.cpp"
 CONNECTION = "src/upstream/shared_connection.cpp"
@@ -56,11 +56,11 @@ MUTANTS = [
     ("proxy", "subscribers_get_used_connections", "what somebody has directed there reaches who subscribes",
      [(ROUTE, "is_new_ = is_new || !is_let_in", "is_new_ = (is_new && is_pinned()) || !is_let_in")]),
     ("attack", "no_login_is_for_ever", "who has not logged in is let onto what others have opened",
-     [(ROUTE, "if (client_.told().login || is_member()) {", "if (client_.told().db >= 0) {")]),
+     [(ROUTE, "if (owner_.told().login || is_member()) {", "if (owner_.told().db >= 0) {")]),
     ("proxy", "no_login_gets_used_connections", "who has not logged in is given what another had before a password was set",
      [(ROUTE, "is_new_ = is_new || !is_let_in(is_known)", "is_new_ = is_new || (!is_let_in(is_known) && is_pinned())")]),
     ("proxy", "reset_keeps_what_is_shared", "AUTH, RESET: who is nobody again stays where Redis has let another in",
-     [(ROUTE, "if (client_.told().login || is_member()) {", "if (client_.told().login || shared_ != nullptr) {")]),
+     [(ROUTE, "if (owner_.told().login || is_member()) {", "if (owner_.told().login || shared_ != nullptr) {")]),
     ("attack", "a_proof_never_ends", "a password set behind the guard is never noticed",
      [(PROBE, "loop_.now() < valid_until_ && entry_version_ == version_()",
        "entry_ == Entry::open || loop_.now() < valid_until_")]),
@@ -69,7 +69,7 @@ MUTANTS = [
     ("guard", "rights_are_believed_for_ever", "a right taken away while Redis cannot be asked stays",
      [(STATE, "return now < known.good_until && ", "return now < TimePoint::max() && ")]),
     ("proxy", "a_refused_lease_closes", "-BUSY, -NOPERM, too many clients: to who needs a connection of its own",
-     [(ROUTE, "upstream::is_of_redis_itself(refusal)", "refusal.empty() && upstream::is_of_redis_itself(refusal)")]),
+     [(ROUTE, "is_of_redis_itself(refusal)", "refusal.empty() && is_of_redis_itself(refusal)")]),
     ("proxy", "a_refused_greeting_closes", "-BUSY, -NOPERM, too many clients: to those who share what cannot be set up",
      [(SHARED, "if (is_of_redis_itself(refusal)) {", "if (refusal.empty() && is_of_redis_itself(refusal)) {")]),
     ("proxy", "leases_are_given_back_unproven", "who cannot be set up elsewhere does not keep what it has",

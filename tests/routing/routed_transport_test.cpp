@@ -80,7 +80,7 @@ class RoutedTransportTest : public ::testing::Test, public upstream::Connection:
 
   SimLoop loop_{1};
   config::Upstream settings_;
-  RoutedLoop routed_{loop_, settings_, [this] { ++doubts_; }};
+  RoutedLoop routed_{loop_, settings_, config::UpstreamMode::pinned, [this] { ++doubts_; }};
   std::map<std::uint16_t, std::unique_ptr<SimPeer>> peers_;
   std::unique_ptr<upstream::Connection> connection_;
   std::string got_;

@@ -1,6 +1,7 @@
 // The routing endpoint in front of a cluster whose slots move, whose nodes fail over, and whose
 // connections are cut. A failure names its seed: CUCKOOGUARD_SEED=n simulation_test
 // --gtest_filter='Routed*'.
+#include <chrono>
 #include <cstdio>
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 namespace cuckooguard::simulation {
 namespace {
 
-constexpr std::uint64_t kRuns = 20;
+constexpr std::uint64_t kRuns = 10;
 
 using Count = unsigned long long;
 
@@ -19,11 +20,15 @@ RoutedOutcome run(std::uint64_t seed, RoutedWeather weather = {}) {
   return RoutedWorld(seed, weather).run();
 }
 
+config::UpstreamMode mode_of(std::uint64_t seed) {
+  return seed % 2 == 0 ? config::UpstreamMode::shared : config::UpstreamMode::pinned;
+}
+
 TEST(RoutedSimulation, a_client_sees_of_a_cluster_that_moves_what_one_redis_would_have_said) {
   const Seeds seeds = chosen_seeds(kRuns);
   RoutedOutcome total;
   for (std::uint64_t seed = seeds.first; seed < seeds.end(); ++seed) {
-    const RoutedOutcome outcome = run(seed);
+    const RoutedOutcome outcome = run(seed, {.mode = mode_of(seed)});
     ASSERT_EQ(outcome.failure, "") << "seed " << seed;
     total.commands += outcome.commands;
     total.replies += outcome.replies;
@@ -59,11 +64,20 @@ TEST(RoutedSimulation, a_client_sees_of_a_cluster_that_moves_what_one_redis_woul
 
 TEST(RoutedSimulation, a_cluster_that_stays_as_it_is_refuses_nothing) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    const RoutedOutcome outcome = run(seed, {.has_faults = false, .has_moves = false});
+    const RoutedOutcome outcome =
+        run(seed, {.has_faults = false, .has_moves = false, .mode = mode_of(seed)});
     ASSERT_EQ(outcome.failure, "") << "seed " << seed;
     EXPECT_EQ(outcome.replies, outcome.commands);
     EXPECT_EQ(outcome.refused, 0U);
     EXPECT_EQ(outcome.losses, 0U);
+  }
+}
+
+TEST(RoutedSimulation, who_does_not_need_a_node_that_hangs_does_not_wait_for_it) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    RoutedWorld world(seed, {.has_faults = false, .has_moves = false, .mode = mode_of(seed)});
+    const auto longest = world.longest_wait_beside_a_node_that_hangs();
+    EXPECT_LT(longest, 3 * routing::Node::kSilentFor) << "seed " << seed;
   }
 }
 

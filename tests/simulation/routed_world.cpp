@@ -1,6 +1,7 @@
 #include "simulation/routed_world.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -17,15 +18,25 @@ using std::chrono::milliseconds;
 constexpr std::size_t kRounds = 300;
 constexpr std::uint64_t kTags = 6;  // slots that are in use
 constexpr std::uint64_t kKeysOfTag = 3;
+constexpr std::size_t kClients = 3;
 
 bool is_refusal(std::string_view reply) {
   return reply.starts_with("-TRYAGAIN ") || reply.starts_with("-CLUSTERDOWN ");
 }
 
+std::string suffix_of(std::size_t client) {
+  return "c" + std::to_string(client);
+}
+
 }  // namespace
 
 RoutedWorld::RoutedWorld(std::uint64_t seed, RoutedWeather weather)
-    : loop_(seed), weather_(weather), routed_(loop_, settings_, [this] { tell_map_later(); }) {
+    : loop_(seed),
+      weather_(weather),
+      routed_(loop_, settings_, weather.mode, [this] { tell_map_later(); }) {
+  for (std::size_t i = 0; i < kClients; ++i) {
+    clients_.push_back(std::make_unique<Client>(*this, i));
+  }
   loop_.weather().rough = true;
   loop_.weather().latency_max = microseconds(loop_.random().between(50, 2000));
   loop_.on_connect(
@@ -46,58 +57,58 @@ void RoutedWorld::tell_map_later() {
   });
 }
 
-void RoutedWorld::connect() {
-  is_lost_ = false;
-  got_.clear();
-  loop_.as_batch([this] {
-    upstream::Connection::Owner& owner = *this;
-    connection_ = std::make_unique<upstream::Connection>(routed_, settings_, owner);
+void RoutedWorld::connect(Client& client) {
+  client.is_lost = false;
+  client.got.clear();
+  loop_.as_batch([&] {
+    upstream::Connection::Owner& owner = client;
+    client.connection = std::make_unique<upstream::Connection>(routed_, settings_, owner);
   });
 }
 
-void RoutedWorld::on_upstream_bytes(std::string_view bytes) {
-  loop_.trace(bytes);
-  got_ += bytes;
+void RoutedWorld::Client::on_upstream_bytes(std::string_view bytes) {
+  world.loop_.trace(bytes);
+  got += bytes;
   for (;;) {
-    const std::size_t end = frame_bytes(got_);
+    const std::size_t end = frame_bytes(got);
     if (end == 0) {
       return;
     }
     if (end == std::string_view::npos) {
-      loop_.fail("no RESP: " + printable(got_));
+      world.loop_.fail("no RESP: " + printable(got));
       return;
     }
-    judge(got_.substr(0, end));
-    got_.erase(0, end);
+    world.judge(*this, got.substr(0, end));
+    got.erase(0, end);
   }
 }
 
-void RoutedWorld::on_upstream_lost() {
-  is_lost_ = true;
-  ++outcome_.losses;
+void RoutedWorld::Client::on_upstream_lost() {
+  is_lost = true;
+  ++world.outcome_.losses;
 }
 
-void RoutedWorld::judge(std::string_view reply) {
-  if (sent_.empty()) {
+void RoutedWorld::judge(Client& client, std::string_view reply) {
+  if (client.sent.empty()) {
     loop_.fail("a reply that nobody has asked for: " + printable(reply));
     return;
   }
-  const Sent sent = std::move(sent_.front());
-  sent_.pop_front();
+  const Sent sent = std::move(client.sent.front());
+  client.sent.pop_front();
   ++outcome_.replies;
   if (is_refusal(reply)) {
     ++outcome_.refused;
     // Of a split one other parts may have been run: what its keys are by now is asked of the nodes.
     const auto keys = keys_in(sent.words);
     if (keys.size() > 1) {
-      doubted_.insert(keys.begin(), keys.end());
+      client.doubted.insert(keys.begin(), keys.end());
     }
     return;
   }
-  const std::string wanted = run_in(model_, sent.words);
+  const std::string wanted = run_in(client.model, sent.words);
   const auto keys = keys_in(sent.words);
-  const bool is_doubted =
-      std::ranges::any_of(keys, [this](const std::string& key) { return doubted_.contains(key); });
+  const bool is_doubted = std::ranges::any_of(
+      keys, [&](const std::string& key) { return client.doubted.contains(key); });
   if (is_doubted) {
     return;
   }
@@ -108,70 +119,71 @@ void RoutedWorld::judge(std::string_view reply) {
   }
 }
 
-std::string RoutedWorld::some_key() {
+std::string RoutedWorld::some_key(const Client& client) {
   return "{" + std::to_string(loop_.random().below(kTags)) + "}" +
-         std::to_string(loop_.random().below(kKeysOfTag));
+         std::to_string(loop_.random().below(kKeysOfTag)) + suffix_of(client.number);
 }
 
 std::uint16_t RoutedWorld::some_slot() {
   return cluster::slot_of("{" + std::to_string(loop_.random().below(kTags)) + "}");
 }
 
-Words RoutedWorld::some_words(std::uint64_t number) {
+Words RoutedWorld::some_words(const Client& client, std::uint64_t number) {
   Random& random = loop_.random();
   const std::string mark = std::to_string(number) + ",";
   switch (random.below(12)) {
     case 0:
-      return {"SET", some_key(), mark};
+      return {"SET", some_key(client), mark};
     case 1:
     case 2:
-      return {"GET", some_key()};
+      return {"GET", some_key(client)};
     case 3:
-      return {"DEL", some_key()};
+      return {"DEL", some_key(client)};
     case 4: {
       Words words{random.one_in(2) ? "MGET" : "EXISTS"};
       const std::string tag = "{" + std::to_string(random.below(kTags)) + "}";
       for (std::uint64_t i = random.between(2, 5); i > 0; --i) {
-        words.push_back(random.one_in(3) ? some_key()
-                                         : tag + std::to_string(random.below(kKeysOfTag)));
+        words.push_back(random.one_in(3) ? some_key(client)
+                                         : tag + std::to_string(random.below(kKeysOfTag)) +
+                                               suffix_of(client.number));
       }
       return words;
     }
     case 5:
-      return {"DEL", some_key(), some_key(), some_key()};
+      return {"DEL", some_key(client), some_key(client), some_key(client)};
     case 6:
       return random.one_in(3) ? Words{"SCRIPT", "LOAD", "x"} : Words{"PING"};
     default:
-      return {"APPEND", some_key(), mark + (random.one_in(40) ? random.text(100'000) : "")};
+      return {"APPEND", some_key(client), mark + (random.one_in(40) ? random.text(100'000) : "")};
   }
 }
 
-void RoutedWorld::send_some() {
+void RoutedWorld::send_some(Client& client) {
   Random& random = loop_.random();
   std::string bytes;
   for (std::uint64_t i = random.between(1, 12); i > 0; --i) {
-    Sent sent{.words = some_words(numbers_ + 1), .number = numbers_ + 1};
+    Sent sent{.words = some_words(client, numbers_ + 1), .number = numbers_ + 1};
     ++numbers_;
     bytes += command(sent.words);
-    sent_.push_back(std::move(sent));
+    client.sent.push_back(std::move(sent));
     ++outcome_.commands;
   }
   const std::size_t cut = random.below(bytes.size());
-  loop_.as_batch([&] { connection_->send(std::string_view(bytes).substr(0, cut)); });
+  loop_.as_batch([&] { client.connection->send(std::string_view(bytes).substr(0, cut)); });
   if (random.one_in(4)) {
     for (std::uint64_t i = random.below(20); i > 0; --i) {
       loop_.step();
     }
   }
-  if (!is_lost_) {
-    loop_.as_batch([&] { connection_->send(std::string_view(bytes).substr(cut)); });
+  if (!client.is_lost) {
+    loop_.as_batch([&] { client.connection->send(std::string_view(bytes).substr(cut)); });
   }
 }
 
 void RoutedWorld::disturb() {
   Random& random = loop_.random();
   const std::uint16_t slot = some_slot();
-  switch (weather_.has_moves ? random.below(weather_.has_faults ? 12 : 9) : 99) {
+  switch (weather_.has_moves ? random.below(weather_.has_faults ? 13 : 9) : 99) {
     case 0:
     case 1:
     case 2:
@@ -201,10 +213,14 @@ void RoutedWorld::disturb() {
         cluster_.cut_a_connection();
       }
       return;
+    case 11:
+      cluster_.hang(random.below(SimCluster::kNodes), random.one_in(4));
+      return;
     default:
       loop_.as_batch([&] {
-        if (!is_lost_) {
-          connection_->set_reading(random.one_in(2));
+        Client& client = some_client();
+        if (!client.is_lost) {
+          client.connection->set_reading(random.one_in(2));
         }
       });
   }
@@ -212,26 +228,48 @@ void RoutedWorld::disturb() {
 
 // All that was sent is replied to, or the connection is gone.
 void RoutedWorld::settle() {
-  if (!is_lost_) {
-    loop_.as_batch([this] { connection_->set_reading(true); });
-  }
   cluster_.set_down(false);
-  for (int i = 0; i < 200'000 && !is_lost_ && !sent_.empty() && loop_.step(); ++i) {
+  for (std::size_t node = 0; node < SimCluster::kNodes; ++node) {
+    cluster_.hang(node, false);
   }
-  if (!is_lost_ && !sent_.empty()) {
-    loop_.fail("no reply to " + std::to_string(sent_.front().number) + " " +
-               sent_.front().words[0] + " " + std::to_string(sent_.size()) + " are owed");
+  for (const auto& client : clients_) {
+    if (!client->is_lost) {
+      loop_.as_batch([&] { client->connection->set_reading(true); });
+    }
   }
-  loop_.run(milliseconds(50));  // what the nodes have been sent
-  if (is_lost_) {
-    sent_.clear();  // who knows which of them were run
+  for (const auto& client : clients_) {
+    for (int i = 0; i < 200'000 && !client->is_lost && !client->sent.empty() && loop_.step(); ++i) {
+    }
+    if (!client->is_lost && !client->sent.empty()) {
+      loop_.fail("no reply to " + std::to_string(client->sent.front().number) + " " +
+                 client->sent.front().words[0] + " " + std::to_string(client->sent.size()) +
+                 " are owed");
+    }
   }
+  loop_.run(milliseconds(300));  // what the nodes have been sent
   judge_values();
-  if (!is_lost_ && model_ != cluster_.values() && doubted_.empty()) {
+  for (const auto& client : clients_) {
+    settle(*client);
+  }
+}
+
+void RoutedWorld::settle(Client& client) {
+  const Values values = values_of(client);
+  if (client.is_lost) {
+    client.sent.clear();  // who knows which of them were run
+  } else if (client.model != values && client.doubted.empty()) {
     loop_.fail("a node has another value than was replied to");
   }
-  doubted_.clear();
-  model_ = cluster_.values();
+  client.doubted.clear();
+  client.model = values;
+}
+
+Values RoutedWorld::values_of(const Client& client) const {
+  Values values = cluster_.values();
+  std::erase_if(values, [suffix = suffix_of(client.number)](const auto& value) {
+    return !value.first.ends_with(suffix);
+  });
+  return values;
 }
 
 // Numbers of one value rise: nothing twice, nothing behind what came later.
@@ -253,15 +291,22 @@ void RoutedWorld::judge_values() {
 }
 
 RoutedOutcome RoutedWorld::run() {
-  connect();
+  for (const auto& client : clients_) {
+    connect(*client);
+  }
   for (std::size_t round = 0; round < kRounds && loop_.failure().empty(); ++round) {
-    if (is_lost_) {
+    if (std::ranges::any_of(clients_, [](const auto& client) { return client->is_lost; })) {
       settle();
-      loop_.as_batch([this] { connection_.reset(); });
-      connect();
+      for (const auto& client : clients_) {
+        if (client->is_lost) {
+          loop_.as_batch([&] { client->connection.reset(); });
+          connect(*client);
+        }
+      }
     }
-    if (sent_.size() < 200) {
-      send_some();
+    Client& client = some_client();
+    if (client.sent.size() < 200 && !client.is_lost) {
+      send_some(client);
     }
     for (std::uint64_t i = loop_.random().below(12); i > 0; --i) {
       disturb();
@@ -276,12 +321,72 @@ RoutedOutcome RoutedWorld::run() {
   if (loop_.failure().empty()) {
     settle();
   }
-  loop_.as_batch([this] { connection_->close(); });
-  connection_.reset();
+  for (const auto& client : clients_) {
+    loop_.as_batch([&] { client->connection->close(); });
+    client->connection.reset();
+  }
   outcome_.failure = loop_.failure();
   outcome_.counts = cluster_.counts();
   outcome_.trace_hash = loop_.trace_hash();
   return outcome_;
+}
+
+std::chrono::microseconds RoutedWorld::longest_wait_beside_a_node_that_hangs() {
+  constexpr int kRoundsBeside = 60;
+  Client& needs_it = *clients_[0];
+  Client& is_there = *clients_[1];
+  Client& comes = *clients_[2];
+  connect(needs_it);
+  connect(is_there);
+  const std::size_t hung = loop_.random().below(SimCluster::kNodes);
+  for (int i = 0; i < 20; ++i) {
+    (void)wait_for_a_reply(is_there, SimCluster::kNodes);
+  }
+  cluster_.hang(hung, true);
+  for (int i = 0; i < 20; ++i) {
+    send_some(needs_it);
+  }
+  loop_.run(milliseconds(loop_.random().below(200)));
+  std::chrono::microseconds longest{};
+  for (int i = 0; i < kRoundsBeside && loop_.failure().empty(); ++i) {
+    longest = std::max(longest, wait_for_a_reply(is_there, hung));
+    connect(comes);
+    longest = std::max(longest, wait_for_a_reply(comes, hung));
+    loop_.as_batch([&] { comes.connection->close(); });
+    comes.connection.reset();
+  }
+  cluster_.hang(hung, false);
+  for (Client* const client : {&needs_it, &is_there}) {
+    loop_.as_batch([&] { client->connection->close(); });
+    client->connection.reset();
+  }
+  if (!loop_.failure().empty()) {
+    throw std::runtime_error(loop_.failure());
+  }
+  return longest;
+}
+
+// To a command that this node has no part in.
+std::chrono::microseconds RoutedWorld::wait_for_a_reply(Client& client, std::size_t hung) {
+  constexpr auto kMost = std::chrono::seconds(20);
+  Sent sent{.words = {"PING"}, .number = ++numbers_};
+  if (!loop_.random().one_in(4)) {
+    do {
+      sent.words = {loop_.random().one_in(2) ? "GET" : "APPEND", some_key(client)};
+    } while (cluster_.owner_of(cluster::slot_of(sent.words[1])) == hung);
+    if (sent.words[0] == "APPEND") {
+      sent.words.push_back(std::to_string(sent.number) + ",");
+    }
+  }
+  const io::TimePoint begin = loop_.now();
+  loop_.as_batch([&] { client.connection->send(command(sent.words)); });
+  client.sent.push_back(std::move(sent));
+  while (!client.sent.empty() && !client.is_lost && loop_.now() - begin < kMost && loop_.step()) {
+  }
+  if (client.is_lost || !client.sent.empty()) {
+    loop_.fail("client " + std::to_string(client.number) + " is not served");
+  }
+  return std::chrono::duration_cast<microseconds>(loop_.now() - begin);
 }
 
 }  // namespace cuckooguard::simulation

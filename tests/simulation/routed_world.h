@@ -1,5 +1,5 @@
-// A client of the routing endpoint, and a cluster that moves under it: what it is told must be what
-// one Redis would have said.
+// Clients of the routing endpoint, and a cluster that moves under them: what each is told must be
+// what one Redis would have said.
 //
 //   upstream::Connection ─▶ RoutedLoop, RoutedTransport ─▶ SimCluster
 //
@@ -9,11 +9,14 @@
 // may be left.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "routing/routed_loop.h"
 #include "simulation/sim_cluster.h"
@@ -32,15 +35,19 @@ struct RoutedOutcome {
 };
 
 struct RoutedWeather {
-  bool has_faults = true;  // connections are cut, all nodes say that they are down
+  bool has_faults = true;  // connections are cut, nodes hang, all say that they are down
   bool has_moves = true;
+  config::UpstreamMode mode = config::UpstreamMode::shared;
 };
 
-class RoutedWorld final : upstream::Connection::Owner {
+class RoutedWorld final {
  public:
   RoutedWorld(std::uint64_t seed, RoutedWeather weather);
 
   RoutedOutcome run();
+  // A node hangs while clients need it. How long one waits at most who needs the others: one that
+  // is connected, and one that comes.
+  std::chrono::microseconds longest_wait_beside_a_node_that_hangs();
 
  private:
   struct Sent {
@@ -48,34 +55,46 @@ class RoutedWorld final : upstream::Connection::Owner {
     std::uint64_t number = 0;
   };
 
-  void on_upstream_up() override {}
-  void on_upstream_bytes(std::string_view bytes) override;
-  void on_upstream_progress() override {}
-  void on_upstream_lost() override;
+  // It has keys of its own, which may be of a slot with those of others.
+  struct Client final : upstream::Connection::Owner {
+    Client(RoutedWorld& of, std::size_t its_number) : world(of), number(its_number) {}
+    void on_upstream_up() override {}
+    void on_upstream_bytes(std::string_view bytes) override;
+    void on_upstream_progress() override {}
+    void on_upstream_lost() override;
 
-  void connect();
+    RoutedWorld& world;
+    std::size_t number;
+    std::unique_ptr<upstream::Connection> connection;
+    bool is_lost = false;
+    std::deque<Sent> sent;  // that are owed a reply
+    std::string got;
+    Values model;
+    std::set<std::string> doubted;  // keys of which only some parts of a command may have been run
+  };
+
+  void connect(Client& client);
   void tell_map_later();
-  void send_some();
+  void send_some(Client& client);
   void disturb();
   void settle();
-  Words some_words(std::uint64_t number);
-  std::string some_key();
+  void settle(Client& client);
+  Words some_words(const Client& client, std::uint64_t number);
+  std::string some_key(const Client& client);
   std::uint16_t some_slot();
-  void judge(std::string_view reply);
+  Client& some_client() { return *clients_[loop_.random().below(clients_.size())]; }
+  void judge(Client& client, std::string_view reply);
   void judge_values();
+  Values values_of(const Client& client) const;
+  std::chrono::microseconds wait_for_a_reply(Client& client, std::size_t node_that_hangs);
 
   SimLoop loop_;
   RoutedWeather weather_;
   SimCluster cluster_{loop_};
   config::Upstream settings_;
   routing::RoutedLoop routed_;
-  std::unique_ptr<upstream::Connection> connection_;
+  std::vector<std::unique_ptr<Client>> clients_;
   bool is_map_due_ = false;
-  bool is_lost_ = false;
-  std::deque<Sent> sent_;  // that are owed a reply
-  std::string got_;
-  Values model_;
-  std::set<std::string> doubted_;  // keys of which only some parts of a command may have been run
   std::uint64_t numbers_ = 0;
   RoutedOutcome outcome_;
 };

@@ -153,7 +153,8 @@ void SimCluster::serve(const std::weak_ptr<Link>& waiting) {
     link->peer.close();
     return;
   }
-  if (link->is_running || next_request(link->input).parsed != Parsed::command) {
+  if (link->is_running || hangs_.at(link->node) ||
+      next_request(link->input).parsed != Parsed::command) {
     return;
   }
   link->is_running = true;
@@ -235,7 +236,8 @@ void SimCluster::begin_move(std::uint16_t slot, std::size_t to) {
   // Redis cannot tell either.
   const auto cancelled = cancelled_.find({slot, to});
   const bool is_too_soon =
-      cancelled != cancelled_.end() && loop_.now() - cancelled->second < kRestsFor;
+      cancelled != cancelled_.end() &&
+      (any_hangs() || loop_.now() - std::max(cancelled->second, hung_until_) < kRestsFor);
   if (!is_moving(slot) && owner_of(slot) != to && !is_too_soon) {
     moving_[slot] = to;
   }
@@ -271,7 +273,7 @@ void SimCluster::end_move(std::uint16_t slot) {
 }
 
 void SimCluster::cancel_move(std::uint16_t slot) {
-  if (!is_moving(slot)) {
+  if (!is_moving(slot) || any_hangs()) {  // what was sent before the move would come behind it
     return;
   }
   const std::size_t to = moving_[slot];
@@ -285,6 +287,9 @@ void SimCluster::cancel_move(std::uint16_t slot) {
 }
 
 void SimCluster::fail_over(std::size_t node, std::size_t to) {
+  if (any_hangs()) {
+    return;
+  }
   for (const auto& [slot, target] : std::map(moving_)) {
     cancel_move(slot);
   }
@@ -295,6 +300,18 @@ void SimCluster::fail_over(std::size_t node, std::size_t to) {
   }
   for (const auto& [key, value] : Values(values_[node])) {
     give(node, to, key);
+  }
+}
+
+bool SimCluster::any_hangs() const {
+  return std::ranges::any_of(hangs_, [](bool hangs) { return hangs; });
+}
+
+void SimCluster::hang(std::size_t node, bool hangs) {
+  hung_until_ = hangs_.at(node) && !hangs ? loop_.now() : hung_until_;
+  hangs_.at(node) = hangs;
+  for (const auto& link : std::vector(links_)) {
+    serve(link);
   }
 }
 

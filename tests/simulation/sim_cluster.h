@@ -8,6 +8,7 @@
 // Source: Redis 7.0.15 and 7.2 cluster.c (getNodeByQuery).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -61,6 +62,8 @@ class SimCluster {
   // Another node has all that this one had, by now.
   void fail_over(std::size_t node, std::size_t to);
   void set_down(bool down) { is_down_ = down; }
+  // It takes connections and bytes, and runs nothing meanwhile.
+  void hang(std::size_t node, bool hangs);
   void cut_a_connection();
   void close_all();
 
@@ -78,6 +81,7 @@ class SimCluster {
     bool is_running = false;
   };
 
+  bool any_hangs() const;
   std::string slots_of(std::size_t node) const;
   void serve(const std::weak_ptr<Link>& waiting);
   void run_one(Link& link);
@@ -92,6 +96,8 @@ class SimCluster {
   std::map<std::pair<std::uint16_t, std::size_t>, io::TimePoint> cancelled_;
   std::vector<std::shared_ptr<Link>> links_;
   bool is_down_ = false;
+  std::array<bool, kNodes> hangs_{};
+  io::TimePoint hung_until_{};
   Counts counts_;
 };
 

@@ -1,5 +1,5 @@
-// The way of one client's commands to Redis and of the replies back: a connection of its own, or
-// those that it shares.
+// The way of one client's commands to one Redis and of the replies back: a connection of its own,
+// or those that it shares.
 //
 //   pinned   its own from the beginning to the end; the rest of this page is not about it
 //   shared   ──▶ SharedUpstream, as long as its commands may travel there (redis/lane.h)
@@ -10,15 +10,15 @@
 //
 // From shared to a lease a command goes only when all replies of before have come: else the two
 // connections would race. On the lease whatever comes goes there, until all replies have come,
-// another connection, told the same, would do as well (ClientState::is_transferable), and Redis
+// another connection, told the same, would do as well (Owner::is_transferable), and Redis
 // lets the shared ones be in that state: who can not be set up elsewhere keeps what it has. The
 // client stays a member of what it shares meanwhile.
 //
 // A client that has not logged in becomes a member only while Redis would let it in as a new client
-// (upstream/login_probe.h), else it has a connection that was opened for it alone; so it is again
+// (login_probe.h), else it has a connection that was opened for it alone; so it is again
 // after RESET.
 //
-// Threads: its worker's. Lifetimes: ends with its session.
+// Threads: its worker's. Lifetimes: its owner's, which is asked within the constructor.
 // Errors: on_upstream_lost() of the owner: nothing more will come, and commands may have been lost
 // with it. Of a lease on which nothing was sent on_upstream_down(): the client goes on.
 // on_upstream_refused(): a lease could not be had; nothing that was sent since choose() has been
@@ -35,20 +35,24 @@
 
 #include "config/config.h"
 #include "io/loop.h"
-#include "proxy/reply_order.h"
-#include "redis/client_state.h"
 #include "redis/lane.h"
+#include "resp/connection_state.h"
 #include "upstream/greeted_connection.h"
 #include "upstream/upstreams.h"
 
-namespace cuckooguard::proxy {
+namespace cuckooguard::upstream {
 
-class Route final : upstream::GreetedConnection::Owner,
-                    upstream::SharedUpstream::Member,
-                    upstream::LoginProbe::Waiter {
+class Route final : GreetedConnection::Owner, SharedUpstream::Member, LoginProbe::Waiter {
  public:
-  class Owner : public upstream::Connection::Owner {
+  // One client, as far as it tells.
+  class Owner : public Connection::Owner {
    public:
+    // What a connection that stands in for the one at hand is told.
+    virtual resp::ConnectionState told() const = 0;
+    // Another connection, told the same, would do for its next command.
+    virtual bool is_transferable() const = 0;
+    // How often RESET has made it a new client.
+    virtual std::uint32_t beginnings() const = 0;
     // Just so many whole replies, none of them an error, and nothing else.
     virtual void on_upstream_replies(std::string_view bytes, std::uint32_t replies) = 0;
     // There is no connection, and nothing of this client's is lost: it is as one that has not had
@@ -56,6 +60,8 @@ class Route final : upstream::GreetedConnection::Owner,
     virtual void on_upstream_down() = 0;
     // `error`, CRLF included, is the reply to each command that is owed one.
     virtual void on_upstream_refused(std::string_view error) = 0;
+    // `error` is what Redis has said to the connection as such; on_upstream_lost() follows.
+    virtual void on_upstream_turned_away(std::string_view error) = 0;
 
    protected:
     ~Owner() = default;
@@ -64,12 +70,12 @@ class Route final : upstream::GreetedConnection::Owner,
   // The worker's, one for all routes, which it outlives.
   struct Worker {
     io::Loop& loop;
-    upstream::Upstreams& upstreams;
+    Upstreams& upstreams;
     const config::Upstream& settings;
     const std::uint32_t& in_flight_max;
   };
 
-  Route(const Worker& worker, redis::ClientState& client, Owner& owner);
+  Route(const Worker& worker, Owner& owner);
   Route(const Route&) = delete;
   Route& operator=(const Route&) = delete;
   ~Route() { close(); }
@@ -81,17 +87,15 @@ class Route final : upstream::GreetedConnection::Owner,
   void send(std::string_view bytes);
   // All replies have come: a lease that has served is given back.
   void settle();
-  void retire();  // for new work Redis is to be reached anew (upstream::Upstreams)
+  void retire();  // for new work Redis is to be reached anew (Upstreams)
   // Commands go to another Redis from now on than what was connected `before` leads to. False:
   // there is something of this client's there.
   [[nodiscard]] bool leave_redis(io::TimePoint before);
 
   bool has_own() const { return own_ != nullptr; }
-  ReplyOrder::Unasked takes_unasked() const {
-    return is_for_good_ ? ReplyOrder::Unasked::all
-           : is_new_    ? ReplyOrder::Unasked::replies
-                        : ReplyOrder::Unasked::none;
-  }
+  // What it has is its own to the end; nobody else has had it before.
+  bool has_for_good() const { return is_for_good_; }
+  bool has_new() const { return is_new_; }
   bool is_lost() const { return is_lost_; }
   // It shares what Redis has let in.
   bool is_let_in() const { return shared_ != nullptr; }
@@ -113,21 +117,20 @@ class Route final : upstream::GreetedConnection::Owner,
   void on_shared_progress() override { owner_.on_upstream_progress(); }
   void on_entry_known() override { owner_.on_upstream_progress(); }
 
-  bool choose_shared(upstream::Access access, bool is_owed);
+  bool choose_shared(Access access, bool is_owed);
   bool take_lease(bool is_new);
   bool is_let_in(bool& is_known);
-  bool is_member() const { return shared_ != nullptr && beginnings_ == client_.beginnings(); }
+  bool is_member() const { return shared_ != nullptr && beginnings_ == owner_.beginnings(); }
   bool is_member_as_told(const resp::ConnectionState& told) const;
   void join(const resp::ConnectionState& told);
   void leave_shared();
   void drop_own();
 
   const Worker& worker_;
-  redis::ClientState& client_;
   Owner& owner_;
-  std::unique_ptr<upstream::GreetedConnection> own_;
-  upstream::SharedUpstream* shared_ = nullptr;
-  std::uint32_t beginnings_ = 0;  // of the client, as of when it joined (ClientState::beginnings)
+  std::unique_ptr<GreetedConnection> own_;
+  SharedUpstream* shared_ = nullptr;
+  std::uint32_t beginnings_ = 0;  // of the client, as of when it joined
   bool is_for_good_ = false;
   bool is_new_ = false;      // `own_`: nobody has had it before
   bool is_unused_ = false;   // `own_`: nothing was sent since it was taken
@@ -135,4 +138,4 @@ class Route final : upstream::GreetedConnection::Owner,
   bool is_lost_ = false;
 };
 
-}  // namespace cuckooguard::proxy
+}  // namespace cuckooguard::upstream

@@ -1,21 +1,16 @@
-#include "proxy/route.h"
+#include "upstream/route.h"
 
 #include <utility>
 
-namespace cuckooguard::proxy {
+namespace cuckooguard::upstream {
 
-using upstream::Access;
-using Entry = upstream::LoginProbe::Entry;
+using Entry = LoginProbe::Entry;
 
-Route::Route(const Worker& worker, redis::ClientState& client, Owner& owner)
-    : worker_(worker), client_(client), owner_(owner) {
+Route::Route(const Worker& worker, Owner& owner) : worker_(worker), owner_(owner) {
   if (is_pinned()) {
     is_for_good_ = true;
-    upstream::GreetedConnection::Owner& self = *this;
-    own_ = std::make_unique<upstream::GreetedConnection>(
-        worker_.loop, worker_.settings, resp::ConnectionState{}, self);
-  } else {
-    client_.remember_what_was_told();
+    GreetedConnection::Owner& self = *this;
+    own_ = std::make_unique<GreetedConnection>(worker_.loop, worker_.settings, owner_.told(), self);
   }
 }
 
@@ -24,7 +19,7 @@ bool Route::choose(redis::Lane lane, bool is_owed, bool waits_for_writes) {
     return true;  // nothing will be sent
   }
   const bool needs_new = lane == redis::Lane::new_own || lane == redis::Lane::for_good;
-  if (own_ && needs_new && !is_new_ && !is_for_good_ && client_.is_transferable()) {
+  if (own_ && needs_new && !is_new_ && !is_for_good_ && owner_.is_transferable()) {
     if (is_owed) {
       return false;
     }
@@ -58,7 +53,7 @@ bool Route::choose_shared(Access access, bool is_owed) {
     if (!is_let_in(is_known)) {
       return is_known && !is_owed && take_lease(true);
     }
-    join(client_.told());
+    join(owner_.told());
   }
   return shared_->in_flight(*this) < worker_.in_flight_max && shared_->may_send(*this, access);
 }
@@ -66,10 +61,10 @@ bool Route::choose_shared(Access access, bool is_owed) {
 // Whether the client may be given what others have had. Not known: on_entry_known() will tell.
 bool Route::is_let_in(bool& is_known) {
   // Redis has said so, to this client; or it has been let in, and keeps what it has.
-  if (client_.told().login || is_member()) {
+  if (owner_.told().login || is_member()) {
     return true;
   }
-  upstream::LoginProbe& probe = worker_.upstreams.login_probe();
+  LoginProbe& probe = worker_.upstreams.login_probe();
   const Entry entry = probe.entry();
   is_known = entry != Entry::not_known;
   if (!is_known) {
@@ -84,10 +79,10 @@ bool Route::take_lease(bool is_new) {
   if (!is_known) {
     return false;
   }
-  const resp::ConnectionState told = client_.told();
+  const resp::ConnectionState told = owner_.told();
   is_unused_ = true;
   own_ = is_new_ ? worker_.upstreams.open(told, *this) : worker_.upstreams.lease(told, *this);
-  if (own_->state() == upstream::Connection::State::up) {
+  if (own_->state() == Connection::State::up) {
     owner_.on_upstream_up();
   }
   return true;
@@ -112,10 +107,10 @@ bool Route::is_member_as_told(const resp::ConnectionState& told) const {
 }
 
 void Route::settle() {
-  if (!own_ || is_for_good_ || is_lost_ || own_->unsent() > 0 || !client_.is_transferable()) {
+  if (!own_ || is_for_good_ || is_lost_ || own_->unsent() > 0 || !owner_.is_transferable()) {
     return;
   }
-  resp::ConnectionState told = client_.told();
+  resp::ConnectionState told = owner_.told();
   if (!is_member_as_told(told)) {
     bool is_known = true;
     const bool is_let_in_now = is_let_in(is_known);
@@ -182,7 +177,7 @@ void Route::close() {
 
 void Route::join(const resp::ConnectionState& told) {
   shared_ = &worker_.upstreams.join(told, *this);
-  beginnings_ = client_.beginnings();
+  beginnings_ = owner_.beginnings();
 }
 
 void Route::leave_shared() {
@@ -199,7 +194,7 @@ void Route::drop_own() {
 void Route::on_upstream_lost() {
   const std::string refusal = own_->refusal();
   // Whoever is in already stays, and may ask again; one that has never been let in is turned away.
-  if (!is_pinned() && shared_ != nullptr && upstream::is_of_redis_itself(refusal)) {
+  if (!is_pinned() && shared_ != nullptr && is_of_redis_itself(refusal)) {
     drop_own();
     is_for_good_ = false;
     owner_.on_upstream_refused(refusal);
@@ -214,7 +209,7 @@ void Route::on_upstream_lost() {
     return;
   }
   if (!refusal.empty() && !refusal.starts_with("-WRONGPASS ")) {
-    owner_.on_upstream_bytes(refusal);
+    owner_.on_upstream_turned_away(refusal);
   }
   is_lost_ = true;
   owner_.on_upstream_lost();
@@ -244,4 +239,4 @@ void Route::on_shared_lost() {
   owner_.on_upstream_lost();
 }
 
-}  // namespace cuckooguard::proxy
+}  // namespace cuckooguard::upstream
