@@ -50,7 +50,7 @@ void NodeLink::send(std::string_view bytes, Travel travel) {
 
 // Replies are owed to parts that have left, and to others that wait.
 bool NodeLink::may_leave(const Travel& travel) {
-  return route_.choose(travel.lane, owed.size() > waiting_replies_, travel.waits_for_writes);
+  return route_.choose(travel.lane, owed.size() > waiting_replies_, false);
 }
 
 void NodeLink::pass(std::string_view bytes, const Travel& travel) {

@@ -61,9 +61,8 @@ struct RoutedPart {
 // How something is sent.
 struct Travel {
   redis::Lane lane = redis::Lane::own;
-  bool waits_for_writes = false;  // redis/lane.h
-  bool asks = false;              // ASKING comes first
-  std::size_t replies = 1;        // parts that are owed one for it, ASKING's included
+  bool asks = false;        // ASKING comes first
+  std::size_t replies = 1;  // parts that are owed one for it, ASKING's included
 };
 
 class NodeLink final : public io::Disposable, upstream::Route::Owner, upstream::LoginProbe::Waiter {
@@ -76,7 +75,7 @@ class NodeLink final : public io::Disposable, upstream::Route::Owner, upstream::
     virtual void on_link_down() = 0;  // nothing of this client's was lost with it
     virtual void on_link_lost(NodeLink& link) = 0;
     // Of the client, as upstream::Route::Owner has it.
-    virtual resp::ConnectionState told_to(const NodeLink& link) const = 0;
+    virtual resp::ConnectionState told() const = 0;
     virtual bool is_transferable(const NodeLink& link) const = 0;
     virtual std::uint32_t beginnings() const = 0;
 
@@ -120,7 +119,7 @@ class NodeLink final : public io::Disposable, upstream::Route::Owner, upstream::
     Travel travel;
   };
 
-  resp::ConnectionState told() const override { return owner_.told_to(*this); }
+  resp::ConnectionState told() const override { return owner_.told(); }
   bool is_transferable() const override { return owner_.is_transferable(*this); }
   std::uint32_t beginnings() const override { return owner_.beginnings(); }
   void on_upstream_up() override;

@@ -51,6 +51,7 @@ bool RoutedTransport::take_command(std::string_view raw) {
   const Words words = worker_.arguments.views();
   const redis::Command& command = redis::find_command(words.front());
   const Routing routing = routing_of(command, words);
+  lane_ = redis::lane_of(command, words);
   if (routing.to == RoutedTo::quit) {
     answer("+OK\r\n");
     quit();
@@ -121,7 +122,7 @@ bool RoutedTransport::take_by_keys(const redis::Command& command, std::string_vi
            .slot = cluster::slot_of(keys.front()),
            .command = std::string(raw),
            .may_fail_halfway = may_fail_halfway(command),
-           .lane = lane()});
+           .lane = lane_});
   return true;
 }
 
@@ -147,7 +148,7 @@ void RoutedTransport::split_up(const redis::Command& command, Merge merge) {
              .index = i,
              .slot = parts[i].slot,
              .command = std::move(parts[i].command),
-             .lane = lane()});
+             .lane = lane_});
   }
 }
 
@@ -163,7 +164,7 @@ bool RoutedTransport::take_for_all(std::string_view raw) {
   made.awaited = static_cast<std::uint32_t>(masters.size());
   made.replies.resize(masters.size());
   for (std::uint32_t i = 0; i < masters.size(); ++i) {
-    send_part(*link_to(masters[i]), raw, {.entry = number, .index = i, .lane = lane()});
+    send_part(*link_to(masters[i]), raw, {.entry = number, .index = i, .lane = lane_});
   }
   return true;
 }
@@ -184,12 +185,12 @@ void RoutedTransport::answer(std::string_view reply) {
 
 // Without an order among slots.
 void RoutedTransport::send_to(NodeLink& link, std::string_view raw) {
-  RoutedPart part{.entry = add_entry(), .lane = lane()};
+  RoutedPart part{.entry = add_entry(), .lane = lane_};
   if (barrier_ || part.lane == redis::Lane::reads) {
     part.command = raw;  // another node may be asked
     hold(part.bytes_kept());
   }
-  send_part(link, raw, std::move(part), redis::waits_for_writes(worker_.arguments.views()));
+  send_part(link, raw, std::move(part));
   look_after_home();
 }
 
@@ -201,7 +202,7 @@ void RoutedTransport::look_after_home() {
   }
   look_ = worker_.loop.after(Node::kSilentFor, [this] {
     const auto fired = std::move(look_);
-    if (state_ == State::connecting && has_other_master()) {
+    if (state_ == State::connecting && tried_ + 1 < worker_.routes.masters().size()) {
       lose_home();
     } else if (state_ == State::up && owes_for_any(home_)) {
       if (home_->is_silent()) {
@@ -220,7 +221,7 @@ bool RoutedTransport::owes_for_any(const NodeLink* link) const {
   return !has_state && !link->owed.empty() &&
          std::ranges::all_of(link->owed, [](const RoutedPart& part) {
            return part.slot == RoutedPart::kNoSlot && !part.command.empty() &&
-                  part.redirects < kHomesMax;
+                  part.redirects < kRedirectsMax;
          });
 }
 
@@ -241,18 +242,9 @@ void RoutedTransport::leave_home() {
   look_after_home();
 }
 
-void RoutedTransport::send_part(NodeLink& link,
-                                std::string_view raw,
-                                RoutedPart part,
-                                bool waits_for_writes) {
-  link.send(raw, {.lane = part.lane, .waits_for_writes = waits_for_writes});
+void RoutedTransport::send_part(NodeLink& link, std::string_view raw, RoutedPart part) {
+  link.send(raw, {.lane = part.lane});
   link.owed.push_back(std::move(part));
-}
-
-// Of the command at hand.
-redis::Lane RoutedTransport::lane() const {
-  const Words words = worker_.arguments.views();
-  return redis::lane_of(redis::find_command(words.front()), words);
 }
 
 bool RoutedTransport::send_alone(NodeLink& link, std::string_view raw, Barrier barrier) {

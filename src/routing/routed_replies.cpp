@@ -299,9 +299,7 @@ void RoutedTransport::refuse_overtaken(Flight& flight, const RoutedPart& run) {
   }
 }
 
-void RoutedTransport::refuse(std::list<RoutedPart>& from,
-                             std::list<RoutedPart>::iterator part,
-                             std::string_view why) {
+void RoutedTransport::refuse(Parts& from, Parts::iterator part, std::string_view why) {
   release(part->bytes_kept());
   deliver(*part, why);
   --entry(part->entry).awaited;
@@ -340,7 +338,7 @@ void RoutedTransport::advance(std::uint16_t slot) {
   }
   Flight& flight = found->second;
   while (state_ == State::up && (!flight.again.empty() || !flight.waiting.empty())) {
-    std::list<RoutedPart>& from = flight.again.empty() ? flight.waiting : flight.again;
+    Parts& from = flight.again.empty() ? flight.waiting : flight.again;
     if (worker_.loop.now() < flight.not_before) {
       return;
     }
@@ -359,7 +357,7 @@ void RoutedTransport::advance(std::uint16_t slot) {
 }
 
 // Where the first of them goes. Null: nobody serves it, which has been seen to.
-NodeLink* RoutedTransport::target_of(Flight& flight, std::list<RoutedPart>& from) {
+NodeLink* RoutedTransport::target_of(Flight& flight, Parts& from) {
   RoutedPart& part = from.front();
   const config::Address* const node = part.to ? &*part.to : worker_.routes.owner_of(part.slot);
   if (node != nullptr) {
@@ -386,7 +384,7 @@ bool RoutedTransport::may_send(const Flight& flight,
                               !worker_.routes.is_unsettled(slot, worker_.loop.now()));
 }
 
-void RoutedTransport::send_next(Flight& flight, std::list<RoutedPart>& from, NodeLink& link) {
+void RoutedTransport::send_next(Flight& flight, Parts& from, NodeLink& link) {
   RoutedPart& part = from.front();
   link.send(part.command, {.lane = part.lane, .asks = part.asks, .replies = part.asks ? 2U : 1U});
   if (part.asks) {

@@ -70,7 +70,7 @@ bool RoutedTransport::take_watch(const redis::Command& command, std::string_view
     return false;
   }
   barrier_ = Barrier{.kind = Alone::watch, .slot = slot};
-  enqueue({.entry = add_entry(), .slot = slot, .command = std::string(raw), .lane = lane()});
+  enqueue({.entry = add_entry(), .slot = slot, .command = std::string(raw), .lane = lane_});
   return true;
 }
 
@@ -197,7 +197,7 @@ bool RoutedTransport::take_pubsub(const redis::Command& command, std::string_vie
   NodeLink* link = subscribed_link(is_of_shards ? std::span(&kShards, 1) : std::span(kChannels));
   RoutedPart part{.confirmations = static_cast<std::uint32_t>(channels.size()),
                   .confirmed = command.name,
-                  .lane = lane()};
+                  .lane = lane_};
   if (is_of_shards && !channels.empty()) {
     if (!cluster::are_of_one_slot(channels)) {
       answer(kCrossSlot);

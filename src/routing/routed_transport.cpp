@@ -351,10 +351,6 @@ bool RoutedTransport::is_in_use(const NodeLink& link) const {
          watched_ == &link || large_.link == &link;
 }
 
-resp::ConnectionState RoutedTransport::told_to(const NodeLink& /*link*/) const {
-  return told_;
-}
-
 bool RoutedTransport::is_transferable(const NodeLink& link) const {
   return !barrier_ && !is_in_use(link);
 }
@@ -398,7 +394,7 @@ void RoutedTransport::on_link_lost(NodeLink& link) {
 
 // Another master may be reached. One that has said no speaks for all.
 void RoutedTransport::lose_home() {
-  if (home_->refusal().empty() && has_other_master()) {
+  if (home_->refusal().empty() && tried_ + 1 < worker_.routes.masters().size()) {
     ++tried_;
     const config::Address lost = home_->address;
     drop(*home_);

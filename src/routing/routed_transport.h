@@ -24,18 +24,18 @@
 // when that has said yes. Commands that change the connection, those of transactions and of
 // subscriptions go alone: what is behind them waits.
 //
+// A command that any node may answer goes to the same master while that answers (nodes.h); one that
+// is silent is left, also by what it has been asked and could be asked of any.
+//
 // Threads: its worker's. Lifetimes: as io::Transport; the worker's outlive it. Errors: as a Redis:
-// it
-//   closes. Limits: kInFlightMax commands, beyond which none are taken. A command of up to
-//   resp::kWholeCommandBytesMax is kept until its reply has come; a larger one is streamed and can
-//   be sent only once. Replies that wait for earlier ones: above kHeldSoft only nodes are read
-//   whose reply is next, above kHeldMax it closes. kRedirectsMax redirects; retries for
-//   kRetriedFor, one per kRetryEvery: then the client is told (-TRYAGAIN, or Redis's words). A
-//   transaction's commands without keys, before its first with one: kReplayMax bytes. A link to
-//   each node.
+// it closes. Limits: kInFlightMax commands, beyond which none are taken. A command of up to
+// resp::kWholeCommandBytesMax is kept until its reply has come; a larger one is streamed and can be
+// sent only once. Replies that wait for earlier ones: above kHeldSoft only nodes are read whose
+// reply is next, above kHeldMax it closes. kRedirectsMax redirects; retries for kRetriedFor, one
+// per kRetryEvery: then the client is told (-TRYAGAIN, or Redis's words). A transaction's commands
+// without keys, before its first with one: kReplayMax bytes. A link to each node.
 // Source: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec ("Redirection
-// and
-//   resharding"); Redis 7.0.15 cluster.c (getNodeByQuery), server.c (processCommand).
+// and resharding"); Redis 7.0.15 cluster.c (getNodeByQuery), server.c (processCommand).
 #pragma once
 
 #include <chrono>
@@ -77,7 +77,6 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   static constexpr std::size_t kReplayMax = std::size_t{64} * 1024;
   static constexpr std::size_t kErrorMax = 512;  // what is longer is no redirect
   static constexpr std::uint8_t kRedirectsMax = 5;
-  static constexpr std::uint8_t kHomesMax = 2;  // more that are tried where the first is silent
   static constexpr std::chrono::milliseconds kRetriedFor{500};  // since it was written
   static constexpr std::chrono::milliseconds kRetryEvery{20};
 
@@ -105,6 +104,7 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
 
  private:
   using Words = std::span<const std::string_view>;
+  using Parts = std::list<RoutedPart>;
 
   // lost: what is in output_ may be read.
   enum class State : std::uint8_t { connecting, up, lost, closed };
@@ -119,16 +119,13 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
     std::vector<std::vector<std::uint32_t>> places{};
   };
 
-  // What of one slot is owed, and what waits.
-  struct Flight {
+  struct Flight {              // what of one slot is owed, and what waits
     NodeLink* link = nullptr;  // that owes
     std::size_t owed = 0;
-    std::list<RoutedPart>
-        again{};  // refused so that they may be sent again: before those that wait
-    std::list<RoutedPart> waiting{};
+    Parts again{};  // refused so that they may be sent again: before those that wait
+    Parts waiting{};
     io::TimePoint not_before{};
   };
-  using Flights = std::unordered_map<std::uint16_t, Flight>;
 
   // A command that goes alone, and what its reply means.
   enum class Alone : std::uint8_t {
@@ -175,7 +172,7 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   void on_link_progress() override { proceed_later(); }
   void on_link_down() override { worker_.routes.doubt(); }
   void on_link_lost(NodeLink& link) override;
-  resp::ConnectionState told_to(const NodeLink& link) const override;
+  resp::ConnectionState told() const override { return told_; }
   bool is_transferable(const NodeLink& link) const override;
   std::uint32_t beginnings() const override { return beginnings_; }
   void flush() override;
@@ -205,7 +202,6 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   const config::Address* pick_master(const config::Address* other_than) const;
   void reach_home();
   void lose_home();
-  bool has_other_master() const { return tried_ + 1 < worker_.routes.masters().size(); }
   void drop(NodeLink& link);
 
   // routed_commands.cpp: where a command goes. False: it must wait.
@@ -219,11 +215,7 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   void split_up(const redis::Command& command, Merge merge);
   void answer(std::string_view reply);
   void send_to(NodeLink& link, std::string_view raw);
-  static void send_part(NodeLink& link,
-                        std::string_view raw,
-                        RoutedPart part,
-                        bool waits_for_writes = false);
-  redis::Lane lane() const;
+  static void send_part(NodeLink& link, std::string_view raw, RoutedPart part);
   void look_after_home();
   bool owes_for_any(const NodeLink* link) const;
   void leave_home();
@@ -261,16 +253,14 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   void advance(std::uint16_t slot);
   void advance_all();
   void advance_later();
-  void send_next(Flight& flight, std::list<RoutedPart>& from, NodeLink& link);
+  void send_next(Flight& flight, Parts& from, NodeLink& link);
   bool may_send(const Flight& flight, const NodeLink& link, std::uint16_t slot) const;
-  NodeLink* target_of(Flight& flight, std::list<RoutedPart>& from);
+  NodeLink* target_of(Flight& flight, Parts& from);
   bool takes_again(NodeLink& link, Flight& flight, std::string_view error);
   bool follow(RoutedPart& part, const NodeLink& link, std::string_view error);
   bool retry(Flight& flight, RoutedPart& part);
   void refuse_overtaken(Flight& flight, const RoutedPart& run);
-  void refuse(std::list<RoutedPart>& from,
-              std::list<RoutedPart>::iterator part,
-              std::string_view why);
+  void refuse(Parts& from, Parts::iterator part, std::string_view why);
 
   Worker worker_;
   io::Watcher* watcher_;
@@ -282,13 +272,12 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   std::unique_ptr<io::Timer> again_;  // to be told, although nothing happens
   std::unique_ptr<io::Timer> retry_;
   std::unique_ptr<io::Timer> look_;  // at the home, while it owes what any node could say
-
   resp::RequestScanner scanner_;
   std::string input_;
   bool is_finishing_ = false;  // no more is written
   bool is_quitting_ = false;   // no more is read of what is
   bool is_write_refused_ = false;
-
+  redis::Lane lane_ = redis::Lane::own;  // of the command at hand
   resp::ConnectionState told_;
   std::uint32_t beginnings_ = 0;  // RESETs
   std::size_t tried_ = 0;         // masters that could not be reached, while connecting
@@ -296,13 +285,12 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   NodeLink* home_ = nullptr;
   std::deque<Entry> entries_;
   std::uint64_t first_entry_ = 0;
-  Flights flights_;
+  std::unordered_map<std::uint16_t, Flight> flights_;
   std::optional<Barrier> barrier_;
   Transaction transaction_;
   NodeLink* watched_ = nullptr;  // where WATCH was
   std::uint16_t watched_slot_ = RoutedPart::kNoSlot;
   Large large_;
-
   std::string pushes_;  // that wait for the end of a reply
   std::size_t held_bytes_ = 0;
   io::HeldBytes held_;
