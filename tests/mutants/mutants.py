@@ -36,6 +36,7 @@ GREETED = "src/upstream/greeted_connection.cpp"
 PROBE = "src/upstream/login_probe.cpp"
 ROUTED = "src/routing/routed_replies.cpp"
 ROUTED_STATE = "src/routing/routed_transaction.cpp"
+NODE_LINK = "src/routing/node_link.cpp"
 FILTERS = "src/guard/filter_commands.cpp"
 FILLED = "src/filled/"
 ABSENT_READS = "src/filter/absent_reads.cpp"
@@ -399,6 +400,18 @@ MUTANTS = [
      [(ROUTED_STATE, "      send_replay();\n", "      send_replay();\n      transaction_.replay.clear();\n")]),
     ("routing", "any_frame_confirms", "SSUBSCRIBE is taken for done when another channel's slot moves away",
      [(ROUTED, "link.owed.front().confirmed == parsed.command;", "!parsed.command.empty();")]),
+    ("routing", "silent_nodes_are_asked", "who comes waits for a node that hangs, although any could answer",
+     [("src/routing/nodes.h", "now - asked_at_ > kSilentFor;", "now - asked_at_ > 1000 * kSilentFor;")]),
+    ("routing", "links_race", "what needs a connection of its own overtakes what is owed on the shared one",
+     [(NODE_LINK, "owed.size() > waiting_replies_, false", "false, false")]),
+    ("routing", "buffers_are_read_over", "of several clients' replies that come together some are lost",
+     [("src/routing/routed_transport.cpp", "      lose();\n    }\n  }\n  proceed_later();", "      lose();\n    }\n  }\n  proceed();")]),
+    ("routing", "clusters_that_are_down_have_no_nodes", "a cluster that is down is not heard",
+     [("src/routing/slot_routes.cpp", "if (!is_up && map_ &&", "if (!is_up && !map_ &&")]),
+    ("routing", "reset_leaves_the_login", "behind RESET a command is run as who the client was",
+     [(ROUTED_STATE, "  ++beginnings_;\n", "")]),
+    ("routing", "state_is_given_back", "another client gets a connection within a transaction",
+     [("src/routing/routed_transport.cpp", "return !barrier_ && !is_in_use(link);", "return !barrier_ && link.owed.empty();")]),
     # RedisBloom's commands
     ("guard", "filters_say_no_without_proof", "BF.EXISTS says 0 of a row while the filter is not fresh",
      [(FILTERS, "verdict != Verdict::absent && verdict != Verdict::redis_first", "verdict == Verdict::may_exist")]),
