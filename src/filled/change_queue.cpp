@@ -81,15 +81,24 @@ void ChangeQueue::sent(std::uint64_t counter, Batch batch) {
   in_flight_.emplace(counter, std::move(batch));
 }
 
-void ChangeQueue::came_back(std::uint64_t counter, std::span<Outcome> outcomes) {
+std::vector<UnfinishedDump> ChangeQueue::came_back(std::uint64_t counter,
+                                                   std::span<Outcome> outcomes) {
+  std::vector<UnfinishedDump> dumps;
   auto node = in_flight_.extract(counter);
   if (node.empty()) {  // too late
-    return;
+    return dumps;
   }
   Batch& batch = node.mapped();
   for (std::size_t i = 0; i < batch.size() && i < outcomes.size(); ++i) {
-    finish(batch[i], std::move(outcomes[i]));
+    if (outcomes[i].image) {
+      leave(batch[i]);
+      dumps.push_back(
+          {.change = std::move(batch[i].change), .image = std::move(outcomes[i].image)});
+    } else {
+      finish(batch[i], std::move(outcomes[i]));
+    }
   }
+  return dumps;
 }
 
 void ChangeQueue::refused(std::uint64_t counter, const std::string& why) {
@@ -135,12 +144,14 @@ void ChangeQueue::finish_overdue(TimePoint now) {
   }
 }
 
+void ChangeQueue::leave(const Waiting& waiting) {
+  const std::lock_guard lock(mutex_);
+  --changes_;
+  bytes_ -= waiting.bytes;
+}
+
 void ChangeQueue::finish(Waiting& waiting, Outcome outcome) {
-  {
-    const std::lock_guard lock(mutex_);
-    --changes_;
-    bytes_ -= waiting.bytes;
-  }
+  leave(waiting);
   waiting.change->finish(std::move(outcome));
 }
 

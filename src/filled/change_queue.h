@@ -58,7 +58,8 @@ class ChangeQueue {
   Batch next();  // empty: nothing waits
   void sent(std::uint64_t counter, Batch batch);
   std::size_t in_flight() const { return in_flight_.size(); }
-  void came_back(std::uint64_t counter, std::span<Outcome> outcomes);
+  // Those that have an image are not finished: whoever calls does it, with the bytes.
+  std::vector<UnfinishedDump> came_back(std::uint64_t counter, std::span<Outcome> outcomes);
   void refused(std::uint64_t counter, const std::string& why);
   // None of those in flight will come back.
   void lose(const std::string& why);
@@ -66,6 +67,7 @@ class ChangeQueue {
 
  private:
   void finish(Waiting& waiting, Outcome outcome);
+  void leave(const Waiting& waiting);
 
   Limits limits_;
   mutable std::mutex mutex_;  // for all but in_flight_

@@ -1,14 +1,13 @@
 #include "filled/dump.h"
 
 #include <algorithm>
+#include <new>
 #include <span>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "filled/byte_codec.h"
 #include "filled/log_entry.h"
-#include "filled/operation.h"
 
 namespace cuckooguard::filled {
 namespace {
@@ -72,26 +71,78 @@ std::string tag_of(std::string_view dump, std::string_view file, const HashSecre
 
 }  // namespace
 
-std::string dump_of(const FilledFilter& filter) {
+DumpImage::DumpImage(const FilledFilter& filter) : bytes_(bytes_of(filter)) {
   const FilledFilter::Facts facts = filter.facts();
-  std::string dump(kNumber, '\0');  // its size, which is known at the end
-  dump += kMagic;
-  put(dump, filter.shape());
-  put(dump, facts.items);
-  put(dump, facts.erased);
-  put(dump, static_cast<std::uint32_t>(filter.layers().size()));
+  put(front_, bytes_);
+  front_ += kMagic;
+  put(front_, filter.shape());
+  put(front_, facts.items);
+  put(front_, facts.erased);
+  put(front_, static_cast<std::uint32_t>(filter.layers().size()));
   for (const auto& layer : filter.layers()) {
-    const auto bytes = filter::filter_file_bytes(*layer, {});
-    if (!bytes) {
-      throw std::runtime_error(bytes.error().what);
-    }
-    put_long_text(dump, as_text(*bytes));
+    layers_.push_back(std::make_unique<filter::FilterFileImage>(layer));
   }
-  std::string size;
-  put(size, static_cast<std::uint64_t>(dump.size() + kNumber));
-  dump.replace(0, kNumber, size);
-  dump += checksum_of(dump);
+}
+
+std::uint64_t DumpImage::bytes_of(const FilledFilter& filter) {
+  std::string shape;
+  put(shape, filter.shape());
+  std::uint64_t bytes = 4 * kNumber + kMagic.size() + shape.size() + sizeof(std::uint32_t);
+  for (const auto& layer : filter.layers()) {
+    bytes += kNumber + filter::FilterFileImage::bytes_of(*layer);
+  }
+  return bytes;
+}
+
+bool DumpImage::step(std::string& out) {
+  const std::size_t before = out.size();
+  if (!std::exchange(has_begun_, true)) {
+    out += front_;
+  } else if (next_ == layers_.size()) {
+    put(out, sum_.value());
+    return false;
+  } else if (!std::exchange(is_in_layer_, true)) {
+    put(out, layers_[next_]->bytes());
+  } else if (!layers_[next_]->step(out)) {
+    is_lost_ = is_lost();
+    layers_[next_++].reset();
+    is_in_layer_ = false;
+  }
+  sum_.add(std::as_bytes(std::span(out)).subspan(before));
+  return true;
+}
+
+bool DumpImage::is_lost() const {
+  return is_lost_ || std::ranges::any_of(layers_, [](const auto& layer) {
+           return layer != nullptr && layer->is_lost();
+         });
+}
+
+std::string dump_of(const FilledFilter& filter) {
+  DumpImage image(filter);
+  std::string dump;
+  dump.reserve(image.bytes());
+  while (image.step(dump)) {
+  }
   return dump;
+}
+
+Outcome no_memory_for_dump() {
+  return {.status = Outcome::Status::unknown, .why = "there is no memory for a dump"};
+}
+
+void make_blob(Outcome& outcome) {
+  const auto image = std::exchange(outcome.image, nullptr);
+  if (!image) {
+    return;
+  }
+  try {
+    outcome.blob.reserve(image->bytes());
+    while (image->step(outcome.blob)) {
+    }
+  } catch (const std::bad_alloc&) {
+    outcome = no_memory_for_dump();
+  }
 }
 
 std::string tagged(std::string dump, const HashSecret& secret) {

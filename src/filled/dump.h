@@ -8,8 +8,8 @@
 // checksum, with the secret that items are hashed with. It stands where the first layer's file says
 // its source position, empty while the tag is computed: whoever knows of no tags reads over it.
 //
-// Threads: any; dump_of() on the filter's writer's. Errors: a sentence; std::bad_alloc. Limits:
-// none of its own. Source: RFC 2104.
+// Threads: any; dump_of() and DumpImage, with its destructor, on the filter's writer's. Errors: a
+// sentence; std::bad_alloc. Limits: filter/filter_file_image.h's. Source: RFC 2104.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "filled/filled_filter.h"
+#include "filled/operation.h"
 #include "filter/filter_file.h"
+#include "filter/filter_file_format.h"
+#include "filter/filter_file_image.h"
 
 namespace cuckooguard::filled {
 
@@ -29,6 +33,34 @@ inline constexpr std::size_t kDumpTagBytes = 16;
 
 // Of one that is not unsure.
 std::string dump_of(const FilledFilter& filter);
+// The same as of now, in steps between which the filter may be changed.
+class DumpImage {
+ public:
+  explicit DumpImage(const FilledFilter& filter);
+
+  // How long it is; of a filter, how long it would be now.
+  std::uint64_t bytes() const { return bytes_; }
+  static std::uint64_t bytes_of(const FilledFilter& filter);
+
+  // Appends what comes next, perhaps nothing yet. False: that was all.
+  bool step(std::string& out);
+  // There was no memory for what has changed meanwhile: what step() gives is no dump.
+  bool is_lost() const;
+  void lose() { is_lost_ = true; }
+
+ private:
+  std::string front_;
+  std::uint64_t bytes_;
+  std::vector<std::unique_ptr<filter::FilterFileImage>> layers_;
+  std::size_t next_ = 0;  // of them
+  bool has_begun_ = false;
+  bool is_in_layer_ = false;
+  bool is_lost_ = false;
+  filter::FileChecksum sum_;
+};
+// Of an outcome that has an image of it: all at once, on the writer's thread.
+void make_blob(Outcome& outcome);
+Outcome no_memory_for_dump();
 // What of that a client is given. It takes about as long, and whoever has it does not need the
 // filter.
 std::string tagged(std::string dump, const filter::HashSecret& secret);

@@ -16,6 +16,14 @@ Outcome unknown(const std::string& why) {
                  why};
 }
 
+std::string joined(const FiltersImage::Pieces& pieces) {
+  std::string bytes;
+  for (const auto& piece : pieces) {
+    bytes += *piece;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Filters::Filters(const filter::HashSecret& secret, Room room)
@@ -116,7 +124,9 @@ void Filters::take_out(const std::string& name) {
 }
 
 Outcome Filters::apply(const Operation& operation) {
-  return std::move(apply(std::span(&operation, 1)).front());
+  Outcome outcome = std::move(apply(std::span(&operation, 1)).front());
+  make_blob(outcome);
+  return outcome;
 }
 
 std::vector<Outcome> Filters::apply(std::span<const Operation> operations) {
@@ -176,16 +186,20 @@ Outcome Filters::do_apply(const Operation& operation) {
     return change_items(operation, *named);
   }
   try {
-    return {.blob = dump_of(*named->filter)};
-  } catch (const std::exception& error) {
-    return {.status = Status::unknown,
-            .why = std::string("there is no memory for a dump: ") + error.what()};
+    return {.image = std::make_shared<DumpImage>(*named->filter)};
+  } catch (const std::bad_alloc&) {
+    return no_memory_for_dump();
   }
 }
 
 Outcome Filters::change_items(const Operation& operation, const Named& before) {
   Outcome outcome;
   Named named = before;
+  if (operation.kind != Operation::Kind::count) {
+    if (const auto image = image_.lock()) {
+      image->keep(operation.filter, *before.filter);
+    }
+  }
   now_.items -= named.filter->items();
   for (const std::uint64_t hash : operation.hashes) {
     if (operation.kind == Operation::Kind::count) {
@@ -218,11 +232,11 @@ bool Filters::has_room_here(std::uint64_t bytes) const {
   return bytes <= room_.bytes_max && held <= room_.bytes_max - bytes;
 }
 
-template <typename Make>
-std::shared_ptr<FilledFilter> Filters::made_here(const Shape& shape,
-                                                 std::uint64_t bytes,
-                                                 std::uint64_t more,
-                                                 const Make& make) const {
+std::shared_ptr<FilledFilter> Filters::made_here(
+    const Shape& shape,
+    std::uint64_t bytes,
+    std::uint64_t more,
+    const std::function<std::shared_ptr<FilledFilter>()>& make) const {
   const auto without_room = [&] {
     return room_.is_one_of_several
                ? std::make_shared<FilledFilter>(shape, bytes, std::string(kNoRoomHere))
@@ -342,9 +356,9 @@ void Filters::receive(Loading& loading, std::string_view piece) {
     return;
   }
   try {
-    loading.bytes += piece;
+    loading.pieces.push_back(std::make_shared<const std::string>(piece));
   } catch (const std::bad_alloc&) {
-    loading.bytes = {};
+    loading.pieces = {};
     go(loading.claimed, false);
     come(loading.claimed, loading.is_unsure = true);
   }
@@ -388,16 +402,17 @@ Outcome Filters::load_whole(const Operation& operation, const Loading& loading) 
     }
     return unknown(std::string(kNoRoomHere));
   }
-  if (const auto why = wrong_tag(loading.bytes, hash_.secret()); operation.must_be_tagged && why) {
+  const std::string bytes = joined(loading.pieces);
+  if (const auto why = wrong_tag(bytes, hash_.secret()); operation.must_be_tagged && why) {
     return bad_dump(*why);
   }
-  const auto facts = facts_of_dump(loading.bytes, hash_.secret());
+  const auto facts = facts_of_dump(bytes, hash_.secret());
   if (!facts) {
     return bad_dump(facts.error());
   }
   std::string why;
   auto made = made_here(facts->shape, facts->bytes, facts->bytes, [&] {
-    auto read = read_dump(loading.bytes, hash_.secret(), filter::FilterFileOrigin::stranger);
+    auto read = read_dump(bytes, hash_.secret(), filter::FilterFileOrigin::stranger);
     why = read ? "" : read.error();
     return read ? std::shared_ptr(*std::move(read)) : nullptr;
   });

@@ -18,8 +18,8 @@
 // Threads:   directory(), totals() and hash() from any; all else from one writer at a time.
 // Lifetimes: a directory lives as long as somebody has it, and its filters do.
 // Errors:    outcomes; restore() says what is wrong. std::bad_alloc where a little is not to be
-// had. Limits:    an operation's. A directory is copied for each change of which filters there are,
-// and
+//            had.
+// Limits:    an operation's. A directory is copied for each change of which filters there are, and
 //            for each that grows. kLoadingMax dumps are loaded at a time; one more ends the oldest.
 #pragma once
 
@@ -37,6 +37,7 @@
 
 #include "filled/directory.h"
 #include "filled/filled_filter.h"
+#include "filled/filters_image.h"
 #include "filled/operation.h"
 #include "filter/key_hash.h"
 
@@ -74,7 +75,8 @@ class Filters {
 
   // --- the writer ---
   Outcome apply(const Operation& operation);
-  // In order; whoever looks sees what is changed when all are done.
+  // In order; whoever looks sees what is changed when all are done. Dumps are yet to be made then:
+  // Outcome::image. Of one operation alone, it is.
   std::vector<Outcome> apply(std::span<const Operation> operations);
   // Operations that take out what is past its time.
   std::vector<Operation> expired(std::uint64_t now) const;
@@ -82,11 +84,13 @@ class Filters {
   std::string why_unsure() const;
   // That those which are unsure would find room now.
   bool has_room_for_unsure() const;
-  // What has been applied so far; and it is as if that had been applied here. A sentence: it is not
-  // what dump() gives, or was hashed with another secret; then all is as before. A filter that has
-  // no room here, or that cannot be, is unsure then. `between` is called between two filters:
-  // operations may be applied meanwhile, and are in the dump or not. None is unsure at a dump().
-  std::string dump(const std::function<void()>& between = [] {}) const;
+  // What has been applied so far, to be read while operations are applied: none of them is in it.
+  // The one before is lost with it. None is unsure at that.
+  std::shared_ptr<FiltersImage> image();
+  // The same at once; and it is as if that had been applied here. A sentence: it is not what dump()
+  // gives, or was hashed with another secret; then all is as before. A filter that has no room
+  // here, or that cannot be, is unsure then.
+  std::string dump() const;
   std::expected<void, std::string> restore(std::string_view dump);
   void clear();
 
@@ -96,14 +100,15 @@ class Filters {
 
   struct Loading {  // of a dump that a client loads
     std::uint64_t next = 1;
-    std::uint64_t claimed = 0;  // bytes of all
-    std::uint64_t number = 0;   // of all that have begun: the oldest one has the least
-    std::uint64_t received = 0;
-    std::string bytes{};     // those; none if it is unsure
-    bool is_unsure = false;  // it has no room here
+    std::uint64_t claimed = 0;      // bytes of all
+    std::uint64_t number = 0;       // of all that have begun: the oldest one has the least
+    std::uint64_t received = 0;     // bytes
+    FiltersImage::Pieces pieces{};  // those; none if it is unsure
+    bool is_unsure = false;         // it has no room here
   };
   using AllLoading = std::unordered_map<std::string, Loading>;
 
+  FiltersImage::Pieces front_of_dump() const;
   Outcome do_apply(const Operation& operation);
   Outcome create_filter(const Operation& operation);
   Outcome load_piece(const Operation& operation);
@@ -117,11 +122,11 @@ class Filters {
   bool has_room(const Operation& operation, std::uint64_t bytes) const;
   bool has_room_here(std::uint64_t bytes) const;
   // Made by `make`, or an unsure one if there is no room here; null: nobody else has it.
-  template <typename Make>
-  std::shared_ptr<FilledFilter> made_here(const Shape& shape,
-                                          std::uint64_t bytes,
-                                          std::uint64_t more,
-                                          const Make& make) const;
+  std::shared_ptr<FilledFilter> made_here(
+      const Shape& shape,
+      std::uint64_t bytes,
+      std::uint64_t more,
+      const std::function<std::shared_ptr<FilledFilter>()>& make) const;
   Outcome change_items(const Operation& operation, const Named& before);
   ItemOutcome make_room(const Operation& operation, Named& named);
   ItemOutcome add_item(std::uint64_t hash, const Operation& operation, Named& named);
@@ -140,6 +145,7 @@ class Filters {
   Totals now_;
   std::uint64_t incarnations_ = 0;
   AllLoading loading_;
+  std::weak_ptr<FiltersImage> image_;
   mutable std::mutex mutex_;  // for what follows
   std::shared_ptr<const Directory> published_;
   Totals told_;

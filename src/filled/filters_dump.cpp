@@ -24,35 +24,44 @@ std::vector<std::string> names_in_order(auto&& map) {
 
 }  // namespace
 
-std::string Filters::dump(const std::function<void()>& between) const {
-  std::string filters;
-  std::uint32_t count = 0;
-  for (const std::string& name : names_in_order(all_.all())) {
-    const Named* const named = find(name);
-    if (named == nullptr) {
-      continue;
-    }
-    ++count;
-    put_text(filters, name);
-    put(filters, named->incarnation);
-    put(filters, named->until);
-    put_long_text(filters, dump_of(*named->filter));
-    between();
-  }
-  std::string out;
-  put(out, kDumpVersion);
-  put(out, incarnations_);
-  put(out, static_cast<std::uint32_t>(loading_.size()));
+FiltersImage::Pieces Filters::front_of_dump() const {
+  FiltersImage::Pieces pieces;
+  std::string text;
+  const auto end_text = [&] {
+    pieces.push_back(std::make_shared<const std::string>(std::exchange(text, {})));
+  };
+  put(text, kDumpVersion);
+  put(text, incarnations_);
+  put(text, static_cast<std::uint32_t>(loading_.size()));
   for (const std::string& name : names_in_order(loading_)) {
     const Loading& loading = loading_.at(name);
-    put_text(out, name);
-    put(out, loading.next);
-    put(out, loading.claimed);
-    put(out, loading.number);
-    put_long_text(out, loading.bytes);
+    put_text(text, name);
+    put(text, loading.next);
+    put(text, loading.claimed);
+    put(text, loading.number);
+    put(text, loading.received);
+    end_text();
+    pieces.insert(pieces.end(), loading.pieces.begin(), loading.pieces.end());
   }
-  put(out, count);
-  out.append(filters);
+  end_text();
+  return pieces;
+}
+
+std::shared_ptr<FiltersImage> Filters::image() {
+  if (const auto before = image_.lock()) {
+    before->lose();
+  }
+  auto next = std::make_shared<FiltersImage>(front_of_dump(), directory());
+  image_ = next;
+  return next;
+}
+
+std::string Filters::dump() const {
+  FiltersImage image(front_of_dump(), directory());
+  std::string out;
+  out.reserve(image.bytes());
+  while (image.step(out)) {
+  }
   return out;
 }
 
@@ -71,7 +80,10 @@ std::expected<void, std::string> Filters::restore(std::string_view dump) {
     loading.is_unsure = !next.has_room_here(loading.claimed);
     next.come(loading.claimed, loading.is_unsure);
     loading.received = bytes.size();
-    loading.bytes = loading.is_unsure ? "" : bytes;
+    for (std::size_t at = 0; !loading.is_unsure && at < bytes.size(); at += kBlobBytesMax) {
+      loading.pieces.push_back(
+          std::make_shared<const std::string>(bytes.substr(at, kBlobBytesMax)));
+    }
     next.loading_.emplace(name, std::move(loading));
   }
   for (auto left = reader.take<std::uint32_t>(); left > 0 && reader.ok(); --left) {

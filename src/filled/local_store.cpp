@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <new>
 #include <system_error>
 #include <utility>
 
+#include "filled/dump.h"
 #include "filter/filter_file.h"
 
 namespace cuckooguard::filled {
@@ -61,23 +63,61 @@ void LocalStore::submit(std::shared_ptr<Change> change) {
   }
 }
 
+bool LocalStore::has_dumps() {
+  const std::lock_guard lock(waiting_mutex_);
+  return !dumps_.empty();
+}
+
 // Behind all that was submitted before them.
 void LocalStore::make_dumps() {
+  std::vector<UnfinishedDump> begun;
   {
     const std::lock_guard lock(mutex_);
     Changes changes;
-    {
+    if (has_dumps()) {
       const std::lock_guard waiting(waiting_mutex_);
-      if (dumps_.empty()) {
-        return;
-      }
       changes.swap(waiting_);
       std::ranges::move(dumps_, std::back_inserter(changes));
       dumps_.clear();
     }
     apply(changes);
+    begun.swap(begun_);
   }
   do_what_waits();
+  for (UnfinishedDump& dump : begun) {
+    make_dump(dump);
+  }
+}
+
+void LocalStore::make_dump(UnfinishedDump& dump) {
+  Outcome outcome;
+  try {
+    dump.bytes.reserve(dump.image->bytes());
+    while (take_turn(*dump.image, dump.bytes)) {
+    }
+    outcome.blob = std::move(dump.bytes);
+  } catch (const std::bad_alloc&) {
+    dump.image->lose();
+  }
+  if (dump.image->is_lost()) {
+    outcome = no_memory_for_dump();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    dump.image.reset();
+  }
+  dump.change->finish(std::move(outcome));
+}
+
+template <class Image>
+bool LocalStore::take_turn(Image& image, std::string& out) {
+  bool is_more = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_more = step_for_turn(image, out);
+  }
+  do_what_waits();
+  return is_more;
 }
 
 // Whoever has been at work looks once more when the lock is free: nothing is left that somebody
@@ -111,7 +151,13 @@ void LocalStore::apply(const Changes& changes) {
   }
   std::vector<Outcome> outcomes = filters_.apply(operations);
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    changes[i]->finish(std::move(outcomes[i]));
+    Outcome& outcome = outcomes[i];
+    if (outcome.image && has_thread_) {
+      begun_.push_back({.change = changes[i], .image = std::move(outcome.image)});
+      continue;
+    }
+    make_blob(outcome);
+    changes[i]->finish(std::move(outcome));
   }
 }
 
@@ -149,36 +195,47 @@ void LocalStore::keep() {
   if (settings_.path.empty()) {
     return;
   }
+  std::shared_ptr<FiltersImage> image;
   try {
-    std::string dump;
-    {
-      std::unique_lock lock(mutex_);
-      if (!std::exchange(has_changed_, false)) {
-        return;
-      }
-      if (const std::string why = filters_.why_unsure(); !why.empty()) {
-        has_changed_ = true;
-        settings_.on_trouble(settings_.path + " is not written, or it would be lost: " + why);
-        return;
-      }
-      dump = filters_.dump([&] {
-        lock.unlock();
-        do_what_waits();
-        lock.lock();
-      });
-    }
-    do_what_waits();
-    auto written = filter::WrittenFilterFile::write(settings_.path, dump);
-    const auto placed = written ? written->put_in_place() : std::unexpected(written.error());
-    if (placed) {
+    image = begin_file();
+    if (!image) {
       return;
     }
-    settings_.on_trouble(placed.error().what);
+    auto written = filter::WrittenFilterFile::write(
+        settings_.path, [&](std::string& out) { return take_turn(*image, out); });
+    if (image->is_lost()) {
+      throw std::bad_alloc();
+    }
+    const auto placed = written ? written->put_in_place() : std::unexpected(written.error());
+    if (!placed) {
+      settings_.on_trouble(placed.error().what);
+    }
+    end_file(image, placed.has_value());
   } catch (const std::exception& error) {
     settings_.on_trouble(settings_.path + ": " + error.what());
+    end_file(image, false);
   }
+}
+
+// Null: nothing is to be written.
+std::shared_ptr<FiltersImage> LocalStore::begin_file() {
   const std::lock_guard lock(mutex_);
-  has_changed_ = true;  // once more, next time
+  if (!has_changed_) {
+    return nullptr;
+  }
+  if (const std::string why = filters_.why_unsure(); !why.empty()) {
+    settings_.on_trouble(settings_.path + " is not written, or it would be lost: " + why);
+    return nullptr;
+  }
+  auto image = filters_.image();
+  has_changed_ = false;
+  return image;
+}
+
+void LocalStore::end_file(std::shared_ptr<FiltersImage>& image, bool is_written) {
+  const std::lock_guard lock(mutex_);
+  image.reset();
+  has_changed_ = has_changed_ || !is_written;  // once more, next time
 }
 
 }  // namespace cuckooguard::filled

@@ -1,22 +1,21 @@
 // A store of this process alone: what is submitted is done at once, and kept in a file now and
-// then. What is submitted while a filter is copied for the file is done right behind that, by the
-// thread that copies: nobody waits for a lock that is held for longer than an operation takes. Nor
-// does a caller's thread make a dump, which takes as long as its filter is large: the store's own
-// does, once it has been started, and what is submitted meanwhile is done behind it.
+// then. The file, and a dump that a client asks for, are read from an image
+// (filled/filters_image.h) in turns of kImageTurn by the store's own thread, once that has been
+// started; what is submitted meanwhile is done between two of them, by that thread or by another
+// one's: nobody waits for a lock that is held for longer than a turn or an operation takes.
 //
 // What is acknowledged lives as long as the process, and longer if it is in the file: at each
 // interval at which something has changed, and when the store ends. A process that is killed loses
 // what came since.
 //
 // Threads:   submit() from any: whoever finds nobody at work does what waits. The file is written
-// by
-//            a thread of its own.
+//            by a thread of its own.
 // Lifetimes: filters and `on_trouble` outlive it.
 // Errors:    restore(): a sentence; of writing, on_trouble, each time that it fails. While a filter
-// is
-//            unsure (filled/filters.h), nothing is written.
-// Limits:    a dump of all filters is in memory while it is written. What waits is bounded by what
-//            clients may have in flight.
+//            is unsure (filled/filters.h), nothing is written.
+// Limits:    what an image needs while the file is written; a dump is in memory as a whole, and so
+//            is the file while it is read. What waits is bounded by what clients may have in
+//            flight.
 #pragma once
 
 #include <atomic>
@@ -61,8 +60,15 @@ class LocalStore final : public Store {
 
   void run(const std::stop_token& stop);
   void make_dumps();
+  // Of a FiltersImage or a DumpImage, a turn: then what waits is done.
+  template <class Image>
+  bool take_turn(Image& image, std::string& out);
+  bool has_dumps();
+  void make_dump(UnfinishedDump& dump);
   void expire();
   void keep();
+  std::shared_ptr<FiltersImage> begin_file();
+  void end_file(std::shared_ptr<FiltersImage>& image, bool is_written);
   void do_what_waits();
   void apply(const Changes& changes);  // with `mutex_`
 
@@ -74,6 +80,7 @@ class LocalStore final : public Store {
   std::atomic<bool> has_thread_{false};
   std::mutex mutex_;  // for the filters' writer
   bool has_changed_ = false;
+  std::vector<UnfinishedDump> begun_;
   std::condition_variable_any wake_;
   std::jthread thread_;
 };

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@
 #include "filled/filled_filter.h"
 
 namespace cuckooguard::filled {
+
+class DumpImage;  // filled/dump.h
 
 struct Operation {
   enum class Kind : std::uint8_t {
@@ -82,6 +85,7 @@ struct Outcome {
   std::vector<ItemOutcome> items{};     // add, add_if_new, erase
   std::vector<std::uint64_t> counts{};  // count
   std::string blob{};                   // dump; without a tag
+  std::shared_ptr<DumpImage> image{};   // dump: the blob is yet to be made, from this
   std::string why{};                    // bad_dump, not_in_log, unknown; for people
 
   bool operator==(const Outcome&) const = default;

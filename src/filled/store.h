@@ -44,6 +44,13 @@ class Change {
   std::atomic<bool> done_{false};
 };
 
+// A dump that its store is making, in turns.
+struct UnfinishedDump {
+  std::shared_ptr<Change> change;
+  std::shared_ptr<DumpImage> image;
+  std::string bytes{};
+};
+
 enum class LogState : std::uint8_t {
   loading,  // what Redis has is being read
   ready,

@@ -21,10 +21,6 @@ std::uint64_t slots_for(std::uint64_t keys) {
   return static_cast<std::uint64_t>(static_cast<double>(keys) / kLoadMax) + kSlotsMin;
 }
 
-std::uint64_t words_for(std::uint64_t slots) {
-  return slots + (slots + 7) / 8;
-}
-
 }  // namespace
 
 ExactCounts::ExactCounts(std::uint64_t expected_keys) {
@@ -36,7 +32,7 @@ std::uint64_t ExactCounts::bytes_for(std::uint64_t expected_keys) {
 }
 
 void ExactCounts::allocate(std::uint64_t slots) {
-  memory_ = std::make_unique<PageMemory>(words_for(slots), false);
+  memory_ = std::make_shared<PageMemory>(words_for(slots), false);
   use(slots);
 }
 
@@ -63,6 +59,7 @@ std::uint64_t ExactCounts::count_at(std::uint64_t slot) const {
 }
 
 void ExactCounts::set_count(std::uint64_t slot, std::uint64_t count) {
+  keep(slot);
   if (count >= kLarge) {
     large_[hashes_[slot]] = count;
   } else if (counts_[slot] == kLarge) {
@@ -81,6 +78,7 @@ bool ExactCounts::add(std::uint64_t hash, std::uint64_t times) {
     grow();
     slot = find(hash);
   }
+  keep(slot);
   hashes_[slot] = hash;
   set_count(slot, times);
   ++keys_;
@@ -106,6 +104,8 @@ ExactCounts::Removal ExactCounts::remove(std::uint64_t hash) {
 void ExactCounts::close_gap(std::uint64_t gap) {
   for (std::uint64_t slot = next(gap); counts_[slot] != 0; slot = next(slot)) {
     if (distance(home(hashes_[slot]), slot) >= distance(gap, slot)) {
+      keep(gap);
+      keep(slot);
       hashes_[gap] = hashes_[slot];
       counts_[gap] = counts_[slot];
       counts_[slot] = 0;
@@ -122,8 +122,9 @@ std::uint64_t ExactCounts::count(std::uint64_t hash) const {
 void ExactCounts::grow() {
   const std::span<const std::uint64_t> old_hashes(hashes_, slots_);
   const std::span<const std::uint8_t> old_counts(counts_, slots_);
-  auto larger = std::make_unique<PageMemory>(words_for(slots_ + slots_ / 2), false);
-  const std::unique_ptr<PageMemory> old_memory = std::exchange(memory_, std::move(larger));
+  auto larger = std::make_shared<PageMemory>(words_for(slots_ + slots_ / 2), false);
+  const std::shared_ptr<PageMemory> old_memory = std::exchange(memory_, std::move(larger));
+  images_.clear();
   use(slots_ + slots_ / 2);
   for (std::size_t i = 0; i < old_hashes.size(); ++i) {
     if (old_counts[i] != 0) {

@@ -21,6 +21,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "filter/before_image.h"
 #include "filter/page_memory.h"
 
 namespace cuckooguard::filter {
@@ -62,6 +63,14 @@ class ExactCounts {
   [[nodiscard]] const std::unordered_map<std::uint64_t, std::uint64_t>& large_counts() const {
     return large_;
   }
+  // All of that but the latter as words: hashes, then small counts, rounded up to whole words. It
+  // lives as long as somebody has it; once the counts have grown it does not change any more.
+  [[nodiscard]] const std::shared_ptr<PageMemory>& memory() const { return memory_; }
+  [[nodiscard]] std::span<const std::uint64_t> words() const {
+    return {hashes_, words_for(slots_)};
+  }
+  // Of those words, for whoever reads them while the writer goes on.
+  [[nodiscard]] BeforeImages& images() noexcept { return images_; }
   // Takes the bytes of such arrays back; null if they cannot be a table of counts: each hash must
   // be there once, and where probes find it.
   static std::unique_ptr<ExactCounts> restore(
@@ -73,7 +82,12 @@ class ExactCounts {
   [[nodiscard]] bool has_all_large_counts() const;
   [[nodiscard]] bool finds_each_hash_once() const;
   static constexpr std::uint8_t kLarge = 255;
+  static std::uint64_t words_for(std::uint64_t slots) { return slots + (slots + 7) / 8; }
 
+  void keep(std::uint64_t slot) noexcept {
+    images_.keep(slot);
+    images_.keep(slots_ + slot / 8);
+  }
   void allocate(std::uint64_t slots);
   void use(std::uint64_t slots) noexcept;
   void grow();
@@ -91,12 +105,13 @@ class ExactCounts {
   [[nodiscard]] std::uint64_t count_at(std::uint64_t slot) const;
   void set_count(std::uint64_t slot, std::uint64_t count);
 
-  std::unique_ptr<PageMemory> memory_;  // hashes, then counts
+  std::shared_ptr<PageMemory> memory_;  // hashes, then counts
   std::uint64_t* hashes_ = nullptr;
   std::uint8_t* counts_ = nullptr;  // 0 = free slot
   std::uint64_t slots_ = 0;
   std::uint64_t keys_ = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> large_;
+  BeforeImages images_;
 };
 
 }  // namespace cuckooguard::filter

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -96,6 +97,10 @@ class WrittenFilterFile {
   // Of no filter, but a text, which is to be beside filters.
   static std::expected<WrittenFilterFile, FilterFileError> write(const std::string& path,
                                                                  std::string_view text);
+  // The same of one that comes in parts: `next` appends what comes next of it, and says whether
+  // there is more.
+  static std::expected<WrittenFilterFile, FilterFileError> write(
+      const std::string& path, const std::function<bool(std::string& out)>& next);
   WrittenFilterFile(WrittenFilterFile&& other) noexcept;
   WrittenFilterFile& operator=(WrittenFilterFile&&) = delete;
   WrittenFilterFile(const WrittenFilterFile&) = delete;
@@ -115,10 +120,6 @@ class WrittenFilterFile {
   std::uint64_t id_ = 0;
 };
 
-// The same bytes in memory.
-std::expected<std::vector<std::byte>, FilterFileError> filter_file_bytes(
-    const CuckooFilter& filter, const FilterFileLabel& label);
-
 // Of whatever decides whether a file's filter may be used (FilterFileLabel::definition_hash).
 std::uint64_t hash_of_definition(std::string_view text) noexcept;
 
@@ -131,8 +132,9 @@ std::expected<FilterFile, FilterFileError> read_filter_file(const std::string& p
 
 std::expected<FilterFileFacts, FilterFileError> inspect_filter_file(const std::string& path);
 
-// The same from bytes. Checksums are no secret: of a stranger's bytes it is also checked that a
-// filter could have come to be as they are, which costs as much as an erase of each key.
+// The same from bytes (filter_file_image.h gives them). Checksums are no secret: of a stranger's
+// bytes it is also checked that a filter could have come to be as they are, which costs as much as
+// an erase of each key.
 enum class FilterFileOrigin : std::uint8_t { own, stranger };
 std::expected<FilterFile, FilterFileError> parse_filter_file(
     std::span<const std::byte> bytes,

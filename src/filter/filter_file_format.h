@@ -4,7 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "filter/filter_file.h"
 #include "filter/shared_cells.h"
@@ -83,12 +86,35 @@ struct FileParts {
 
 std::uint64_t file_checksum(std::span<const std::byte> bytes) noexcept;
 
+// The same of what comes in parts.
+class FileChecksum {
+ public:
+  FileChecksum();
+  void add(std::span<const std::byte> bytes) noexcept;
+  std::uint64_t value() const noexcept;
+  std::uint64_t finish() noexcept;  // then it begins again
+
+ private:
+  struct Free {
+    void operator()(void* state) const noexcept;
+  };
+  std::unique_ptr<void, Free> state_;
+};
+
+// Without its checksums.
+FileHeader header_of(const CuckooFilter& filter, const FilterFileLabel& label);
+void set_position(FileHeader& header, std::string_view position);
+void seal(FileHeader& header);
+// By hash: the same counts are the same bytes.
+std::vector<LargeCount> large_counts_of(const ExactCounts& counts);
+
 // Opens up a CuckooFilter for its file.
 class FilterFileAccess {
  public:
   static const FilterTable& table(const CuckooFilter& filter) { return *filter.table_; }
   static FilterTable& table(CuckooFilter& filter) { return *filter.table_; }
   static const ExactCounts* counts(const CuckooFilter& filter) { return filter.counts_.get(); }
+  static ExactCounts* counts(CuckooFilter& filter) { return filter.counts_.get(); }
   static void set_counts(CuckooFilter& filter, std::unique_ptr<ExactCounts> counts);
   static void set_statistics(CuckooFilter& filter, const FileHeader& header);
 };

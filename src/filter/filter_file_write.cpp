@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 
 #include "filter/exact_counts.h"
 #include "filter/file_descriptor.h"
@@ -37,19 +36,6 @@ bool write_all(int file, std::span<const std::byte> bytes, std::uint64_t offset)
     }
     bytes = bytes.subspan(static_cast<std::size_t>(wrote));
     offset += static_cast<std::uint64_t>(wrote);
-  }
-  return true;
-}
-
-bool read_all(int file, std::span<std::byte> bytes) {
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got =
-        ::pread(file, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (got == 0 || (got < 0 && errno != EINTR)) {
-      return false;
-    }
-    done += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
   }
   return true;
 }
@@ -92,49 +78,6 @@ class BlockWriter {
   std::vector<std::uint64_t> checksums_;
 };
 
-void set_position(FileHeader& header, std::string_view position) {
-  header.position = {};
-  header.position_bytes = position.size();
-  std::ranges::copy(position, header.position.begin());
-}
-
-void seal(FileHeader& header) {
-  const auto bytes = std::as_bytes(std::span(&header, 1));
-  header.header_checksum = file_checksum(bytes.first(offsetof(FileHeader, header_checksum)));
-}
-
-FileHeader header_of(const CuckooFilter& filter, const FilterFileLabel& label) {
-  const FilterStats stats = filter.stats();
-  const SharedCells& cells = FilterFileAccess::table(filter).cells();
-  const ExactCounts* const counts = FilterFileAccess::counts(filter);
-  FileHeader header{};
-  header.magic = kFileMagic;
-  header.version = kFileVersion;
-  header.byte_order = kFileByteOrder;
-  header.layout = static_cast<std::uint32_t>(filter.sizing().layout);
-  header.deletes = static_cast<std::uint32_t>(filter.sizing().deletes);
-  header.hash_kind = kHashKindXxh3;
-  header.block_bytes = kFileBlockBytes;
-  header.buckets = filter.sizing().buckets;
-  header.sizing_load = filter.sizing().load;
-  header.secret_id = filter.secret().id();
-  header.definition_hash = label.definition_hash;
-  header.created = label.created;
-  header.items = stats.items;
-  header.fingerprints = stats.fingerprints;
-  header.stale = stats.stale;
-  header.missing_deletes = stats.missing_deletes;
-  header.count_slots = counts == nullptr ? 0 : counts->hashes().size();
-  header.large_counts = counts == nullptr ? 0 : counts->large_counts().size();
-  header.stash_mask = cells.load_stash_mask();
-  for (unsigned entry = 0; entry < kStashEntries; ++entry) {
-    header.stash[entry] = cells.load_stash(entry);
-  }
-  header.attachment_bytes = label.attachment.size();
-  set_position(header, label.source_position);
-  return header;
-}
-
 bool write_payload(BlockWriter& blocks, const CuckooFilter& filter, std::string_view attachment) {
   bool written = blocks.add(std::as_bytes(FilterFileAccess::table(filter).cells().words()));
   if (const ExactCounts* const counts = FilterFileAccess::counts(filter)) {
@@ -142,11 +85,7 @@ bool write_payload(BlockWriter& blocks, const CuckooFilter& filter, std::string_
     const std::vector<std::byte> padding((8 - small.size() % 8) % 8);
     written = written && blocks.add(std::as_bytes(counts->hashes())) &&
               blocks.add(std::as_bytes(small)) && blocks.add(padding);
-    std::vector<LargeCount> large;
-    for (const auto& [hash, count] : counts->large_counts()) {
-      large.push_back({hash, count});
-    }
-    std::ranges::sort(large, {}, &LargeCount::hash);  // the same counts are the same bytes
+    const std::vector<LargeCount> large = large_counts_of(*counts);
     written = written && blocks.add(std::as_bytes(std::span(large)));
   }
   written = written && blocks.add(std::as_bytes(std::span(attachment)));
@@ -226,13 +165,28 @@ std::expected<WrittenFilterFile, FilterFileError> WrittenFilterFile::write(
   return written;
 }
 
-std::expected<WrittenFilterFile, FilterFileError> WrittenFilterFile::write(const std::string& path,
-                                                                           std::string_view text) {
+std::expected<WrittenFilterFile, FilterFileError> WrittenFilterFile::write(
+    const std::string& path, const std::function<bool(std::string& out)>& next) {
   auto written = begin(path);
-  if (written && !write_all(written->file_.number(), std::as_bytes(std::span(text)), 0)) {
-    return unwritable(path, "write");
+  std::string part;
+  std::uint64_t offset = 0;
+  for (bool is_more = written.has_value(); is_more;) {
+    part.clear();
+    is_more = next(part);
+    if (!write_all(written->file_.number(), std::as_bytes(std::span(part)), offset)) {
+      return unwritable(path, "write");
+    }
+    offset += part.size();
   }
   return written;
+}
+
+std::expected<WrittenFilterFile, FilterFileError> WrittenFilterFile::write(const std::string& path,
+                                                                           std::string_view text) {
+  return write(path, [&](std::string& out) {
+    out = text;
+    return false;
+  });
 }
 
 std::expected<void, FilterFileError> WrittenFilterFile::put_in_place() {
@@ -252,20 +206,6 @@ std::expected<void, FilterFileError> write_filter_file(const std::string& path,
                                                        const FilterFileLabel& label) {
   auto written = WrittenFilterFile::write(path, filter, label);
   return written ? written->put_in_place() : std::unexpected(written.error());
-}
-
-std::expected<std::vector<std::byte>, FilterFileError> filter_file_bytes(
-    const CuckooFilter& filter, const FilterFileLabel& label) {
-  static constexpr auto kPlace = "memory";
-  const FileDescriptor file(::memfd_create("filter", MFD_CLOEXEC));
-  if (!file.is_open() || !write_contents(file.number(), filter, label)) {
-    return unwritable(kPlace, "write");
-  }
-  std::vector<std::byte> bytes(static_cast<std::size_t>(::lseek(file.number(), 0, SEEK_END)));
-  if (!read_all(file.number(), bytes)) {
-    return unwritable(kPlace, "read");
-  }
-  return bytes;
 }
 
 std::vector<std::byte> header_with_position(std::span<const std::byte> bytes,

@@ -8,6 +8,8 @@
 //   moves                  counts removals of fingerprints; see table_reader.h
 //   stash_mask, stash[63]  see stash.h
 //
+// What reads all words in turns, while the writer works between them, has a BeforeImage of them.
+//
 // Threads:  load_* and prefetch_* from any thread, store_* from the one writer.
 // Source:   loads acquire and stores release, because the argument in table_reader.h follows what a
 //           reader has seen back to what the writer had done before. Free of charge on x86-64.
@@ -18,6 +20,7 @@
 #include <cstdint>
 #include <span>
 
+#include "filter/before_image.h"
 #include "filter/page_memory.h"
 
 namespace cuckooguard::filter {
@@ -34,6 +37,7 @@ class SharedCells {
     return std::atomic_ref<std::uint64_t>(words_[bucket]).load(std::memory_order_acquire);
   }
   void store_bucket(std::uint64_t bucket, std::uint64_t word) noexcept {
+    images_.keep(bucket);
     std::atomic_ref<std::uint64_t>(words_[bucket]).store(word, std::memory_order_release);
   }
   void prefetch_bucket(std::uint64_t bucket) const noexcept {
@@ -65,11 +69,14 @@ class SharedCells {
   // All words at once, for filter files: on the writer's thread, where nothing else stores.
   [[nodiscard]] std::span<std::uint64_t> words() noexcept { return {words_, buckets_}; }
   [[nodiscard]] std::span<const std::uint64_t> words() const noexcept { return {words_, buckets_}; }
+  // Of the words, for whoever reads them while the writer goes on: the writer's.
+  [[nodiscard]] BeforeImages& images() noexcept { return images_; }
 
  private:
   PageMemory memory_;
   std::uint64_t* words_;
   std::uint64_t buckets_;
+  BeforeImages images_;
   // On a line of their own: the writer changes them while readers read the pointer above.
   alignas(64) std::atomic<std::uint64_t> moves_{0};
   std::atomic<std::uint64_t> stash_mask_{0};

@@ -110,6 +110,7 @@ void LogFollower::run(const std::stop_token& stop) {
   current_until_ = 0;
   queue_.close("the guard is ending");
   queue_.lose("the guard is ending: it may have been done, or not");
+  give_up_dumps();
 }
 
 LogFollower::Done LogFollower::step() {
@@ -215,7 +216,7 @@ bool LogFollower::pump(const std::function<bool()>& is_done, TimePoint until) {
     }
     queue_.finish_overdue(io::now_since_boot());
     send_waiting();
-    exchange(until);
+    exchange(read_images() ? TimePoint{} : until);
     if (io::now_since_boot() >= until) {
       return is_done();
     }

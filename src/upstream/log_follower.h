@@ -10,12 +10,15 @@
 // Threads:   submit(), is_current() and status() from any; run() is the thread.
 // Lifetimes: `filters` and `tls` outlive it.
 // Errors:    a Failure ends what is being done; then it is tried again, later each time.
-// Limits:    kInFlightMax entries of its own have not come back.
+// Limits:    kInFlightMax entries of its own have not come back. Snapshots and dumps are read from
+//            images in turns of filled::kImageTurn, between which entries are applied; of dumps
+//            there are as many as are submitted at a time.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <expected>
 #include <functional>
 #include <memory>
@@ -131,6 +134,10 @@ class LogFollower {
   void begin_snapshot(TimePoint now);
   void write_snapshot(const std::string& token);
   void end_snapshot(const std::string& token, const std::string& why_not);
+  // A turn of each that is being read. False: there is nothing to do until something comes.
+  bool read_images();
+  void take_turn_of_dump();
+  void give_up_dumps();
 
   FilterLog::FindRedis find_redis_;
   const io::TlsSlot* tls_;
@@ -184,6 +191,7 @@ class LogFollower {
   milliseconds sure_wait_{0};                 // until it is asked for again; 0: it was not
   std::uint64_t sure_newer_than_ = 0;         // seq of the one that was there
   std::shared_ptr<SnapshotWriter> snapshot_;  // null: none is being written
+  std::deque<filled::UnfinishedDump> dumps_;
   std::unordered_map<std::string, std::uint64_t> expiring_;  // incarnations, that were submitted
   TimePoint expiring_since_{};
 };

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "upstream/log_follower.h"
@@ -328,7 +329,7 @@ LogFollower::Done LogFollower::apply(const filled::Entry& entry) {
     digest_at_ = io::now_since_boot();
   }
   if (is_own) {
-    queue_.came_back(entry.counter, outcomes);
+    std::ranges::move(queue_.came_back(entry.counter, outcomes), std::back_inserter(dumps_));
   }
   if (differs) {
     const std::string why =

@@ -1,5 +1,7 @@
 #include "upstream/log_snapshot.h"
 
+#include <chrono>
+#include <new>
 #include <utility>
 
 #include "upstream/redis_reply.h"
@@ -55,25 +57,86 @@ SnapshotWriter::SnapshotWriter(const LogKeys& keys,
                                Plan plan,
                                OnEnd on_end)
     : keys_(keys),
-      plan_(std::move(plan)),
+      plan_([&] {
+        plan.line.bytes = plan.front.size() + plan.image->bytes();
+        return std::move(plan);
+      }()),
       mac_(begin_snapshot_tag(key, plan_.generation, plan_.line)),
-      on_end_(std::move(on_end)) {}
+      on_end_(std::move(on_end)),
+      content_(plan_.front) {
+  mac_.add(content_);
+}
 
-void SnapshotWriter::go_on(PipelinedRedis& redis) {
-  const std::uint64_t pieces = plan_.line.pieces();
-  while (sent_ < pieces && sent_ - taken_ < kPiecesAhead) {
-    put_piece(redis);
+void SnapshotWriter::abandon() {
+  is_ending_ = true;
+  plan_.image.reset();
+}
+
+void SnapshotWriter::fail(const std::string& why) {
+  abandon();
+  on_end_(why);
+}
+
+SnapshotWriter::Next SnapshotWriter::next() const {
+  const bool has_piece = content_.size() >= kPieceBytes || (has_all_ && !content_.empty());
+  if (!has_piece && !has_all_) {
+    return Next::step;
   }
-  if (taken_ == pieces && !is_ending_) {
-    is_ending_ = true;
-    let_stand(redis);
+  if (has_piece) {
+    return sent_ - taken_ < kPiecesAhead ? Next::piece : Next::reply;
+  }
+  return taken_ == sent_ ? Next::end : Next::reply;
+}
+
+bool SnapshotWriter::work(PipelinedRedis& redis) {
+  const auto until = std::chrono::steady_clock::now() + filled::kImageTurn;
+  bool is_more = !is_ending_;
+  while (is_more && std::chrono::steady_clock::now() < until) {
+    try {
+      is_more = do_next(redis);
+    } catch (const std::bad_alloc&) {
+      fail("there is no memory for it");
+      return false;
+    }
+  }
+  return is_more;
+}
+
+bool SnapshotWriter::do_next(PipelinedRedis& redis) {
+  switch (next()) {
+    case Next::reply:
+      return false;
+    case Next::step:
+      read_image();
+      return !is_ending_;
+    case Next::piece:
+      put_piece(redis);
+      return true;
+    case Next::end:
+      break;
+  }
+  if (sent_ != plan_.line.pieces()) {
+    fail("it is not as long as was said");
+    return false;
+  }
+  is_ending_ = true;
+  let_stand(redis);
+  return false;
+}
+
+void SnapshotWriter::read_image() {
+  const std::size_t before = content_.size();
+  has_all_ = !plan_.image->step(content_);
+  mac_.add(std::string_view(content_).substr(before));
+  if (plan_.image->is_lost()) {
+    fail("there is no memory for what has changed since it was begun");
+  } else if (has_all_) {
+    plan_.image.reset();
   }
 }
 
 void SnapshotWriter::put_piece(PipelinedRedis& redis) {
-  const std::string_view bytes =
-      std::string_view(plan_.content).substr(sent_ * kPieceBytes, kPieceBytes);
-  mac_.add(bytes);
+  const std::string_view bytes = std::string_view(content_).substr(0, kPieceBytes);
   redis.send({"EVAL",
               put_piece_script(),
               "3",
@@ -84,20 +147,14 @@ void SnapshotWriter::put_piece(PipelinedRedis& redis) {
               plan_.set,
               bytes,
               kStays},
-             [this, self = shared_from_this(), &redis](const Reply& reply) {
-               const std::string why = why_not(*reply);
-               if (is_ending_) {
-                 return;
-               }
-               if (!why.empty()) {
-                 is_ending_ = true;
-                 on_end_(why);
-                 return;
-               }
+             [this, self = shared_from_this()](const Reply& reply) {
                ++taken_;
-               go_on(redis);
+               if (const std::string why = why_not(*reply); !why.empty() && !is_ending_) {
+                 fail(why);
+               }
              });
   ++sent_;
+  content_.erase(0, bytes.size());
 }
 
 void SnapshotWriter::let_stand(PipelinedRedis& redis) {

@@ -1,8 +1,11 @@
-// What LogFollower does for the log itself: filters that are past their time, digests, snapshots.
+// What LogFollower does for the log itself: filters that are past their time, digests, snapshots,
+// dumps.
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <utility>
 
+#include "filled/dump.h"
 #include "upstream/log_follower.h"
 
 namespace cuckooguard::upstream {
@@ -169,23 +172,54 @@ void LogFollower::write_snapshot(const std::string& token) {
   plan.entry_tag = reader_->last_tag();
   plan.line.seq = reader_->seq();
   plan.line.id = applied_id_;
-  plan.content = reader_->state();
+  plan.front = reader_->state();
   try {
-    plan.content += filters_.dump();
+    plan.image = filters_.image();
   } catch (const std::exception& error) {  // no memory: another guard may have it
     end_snapshot(token, error.what());
-    return;
-  }
-  plan.line.bytes = plan.content.size();
-  if (plan.line.pieces() > kPiecesMax) {
-    end_snapshot(token, "the filters are too large");
     return;
   }
   snapshot_ = std::make_shared<SnapshotWriter>(
       keys_, key_, std::move(plan), [this, token](const std::string& why_not) {
         end_snapshot(token, why_not);
       });
-  snapshot_->start(*appending_);
+  if (snapshot_->line().pieces() > kPiecesMax) {
+    snapshot_->abandon();
+    end_snapshot(token, "the filters are too large");
+  }
+}
+
+bool LogFollower::read_images() {
+  bool is_more = false;
+  if (const auto snapshot = snapshot_) {
+    is_more = snapshot->work(*appending_);
+  }
+  if (!dumps_.empty()) {
+    take_turn_of_dump();
+  }
+  return is_more || !dumps_.empty();
+}
+
+void LogFollower::take_turn_of_dump() {
+  filled::UnfinishedDump& dump = dumps_.front();
+  filled::Outcome outcome;
+  try {
+    dump.bytes.reserve(dump.image->bytes());
+    if (filled::step_for_turn(*dump.image, dump.bytes)) {
+      return;
+    }
+    outcome.blob = std::move(dump.bytes);
+  } catch (const std::bad_alloc&) {
+    dump.image->lose();
+  }
+  dump.change->finish(dump.image->is_lost() ? filled::no_memory_for_dump() : std::move(outcome));
+  dumps_.pop_front();
+}
+
+void LogFollower::give_up_dumps() {
+  for (filled::UnfinishedDump& dump : std::exchange(dumps_, {})) {
+    dump.change->finish({.status = filled::Outcome::Status::unknown, .why = "the guard is ending"});
+  }
 }
 
 }  // namespace cuckooguard::upstream

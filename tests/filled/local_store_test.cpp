@@ -73,6 +73,25 @@ TEST_F(LocalStoreTest, makes_a_dump_on_its_own_thread_with_all_that_was_submitte
   }
 }
 
+// The store's thread makes it in turns, and does between them what comes.
+TEST_F(LocalStoreTest, does_what_comes_while_a_large_dump_is_made) {
+  Filters filters(kSecret);
+  LocalStore store(filters, settings());
+  store.start();
+  submit(store,
+         {.kind = Operation::Kind::create, .filter = "b", .shape = {.capacity = 60'000'000}});
+  const auto dump = submit(store, {.kind = Operation::Kind::dump, .filter = "b"});
+  int done = 0;
+  for (; !dump->is_done(); ++done) {
+    const auto change = submit(store, adding(static_cast<std::uint64_t>(done)));
+    while (!change->is_done()) {
+      std::this_thread::yield();
+    }
+  }
+  EXPECT_GT(done, 10);
+  EXPECT_GT(dump->outcome().blob.size(), std::size_t{60'000'000});
+}
+
 TEST_F(LocalStoreTest, has_after_a_restart_what_it_had_before) {
   {
     Filters filters(kSecret);

@@ -244,6 +244,35 @@ TEST(FilterLog, guards_of_which_none_had_room_write_a_snapshot_once_the_filter_i
   EXPECT_TRUE(newcomer.has("before"));
 }
 
+// The log goes on while a dump is made, and while a snapshot is written.
+TEST(FilterLog, what_comes_while_a_large_filter_is_read_does_not_wait_for_that) {
+  const RedisServer redis;
+  LoggedGuard guard(redis,
+                    {.snapshot_entries = 300, .snapshot_every = std::chrono::milliseconds(50)});
+  guard.call({.kind = Operation::Kind::create,
+              .filter = "large",
+              .shape = {.kind = filled::Kind::cuckoo, .capacity = 60'000'000}});
+  const auto dump =
+      std::make_shared<filled::Change>(guard.operation(Operation::Kind::dump, "none", "large"));
+  guard.log().submit(dump);
+  std::size_t while_dumped = 0;
+  for (; !dump->is_done(); ++while_dumped) {
+    ASSERT_TRUE(is_done(guard.add_if_new(numbered(while_dumped))));
+  }
+  EXPECT_GT(while_dumped, 3U);
+  EXPECT_GT(dump->outcome().blob.size(), std::size_t{60'000'000});
+  std::size_t added = while_dumped;
+  for (; guard.status().snapshot_seq == 0; ++added) {
+    ASSERT_TRUE(is_done(guard.add_if_new(numbered(added))));
+  }
+  // What came meanwhile stands behind it.
+  EXPECT_GT(guard.status().seq, guard.status().snapshot_seq + 3);
+  LoggedGuard newcomer(redis);
+  ASSERT_TRUE(newcomer.catches_up_with(guard)) << newcomer.status().why;
+  EXPECT_EQ(newcomer.dump(), guard.dump());
+  EXPECT_EQ(newcomer.status().skipped, 0U);
+}
+
 TEST(FilterLog, a_filter_that_is_past_its_time_is_gone_everywhere) {
   const RedisServer redis;
   LoggedGuard guard(redis);
