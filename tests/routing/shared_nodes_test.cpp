@@ -114,14 +114,16 @@ class SharedNodesTest : public ::testing::Test {
     }
   }
   static std::string usual_answer(const Words& words) {
-    const std::string& name = words.front();
-    return name == "PING"                         ? "+PONG\r\n"
-           : name == "GET"                        ? "$-1\r\n"
-           : name == "EXEC"                       ? "*0\r\n"
-           : name == "RESET"                      ? "+RESET\r\n"
-           : name == "SUBSCRIBE"                  ? "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"
-           : name == "CLIENT" && words[1] == "ID" ? ":7\r\n"
-                                                  : "+OK\r\n";
+    static const std::map<std::string, std::string> kAnswers{
+        {"PING", "+PONG\r\n"},
+        {"GET", "$-1\r\n"},
+        {"EXEC", "*0\r\n"},
+        {"RESET", "+RESET\r\n"},
+        {"SUBSCRIBE", "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"},
+        {"CLIENT ID", ":7\r\n"}};
+    const std::string name = words.front() + (words.front() == "CLIENT" ? " " + words[1] : "");
+    const auto found = kAnswers.find(name);
+    return found == kAnswers.end() ? "+OK\r\n" : found->second;
   }
 
   Client& connect() {

@@ -66,6 +66,23 @@ void RoutedWorld::connect(Client& client) {
   });
 }
 
+void RoutedWorld::disconnect(Client& client) {
+  loop_.as_batch([&] { client.connection->close(); });
+  client.connection.reset();
+}
+
+void RoutedWorld::reconnect_the_lost() {
+  if (std::ranges::any_of(clients_, [](const auto& client) { return client->is_lost; })) {
+    settle();
+  }
+  for (const auto& client : clients_) {
+    if (client->is_lost) {
+      loop_.as_batch([&] { client->connection.reset(); });
+      connect(*client);
+    }
+  }
+}
+
 void RoutedWorld::Client::on_upstream_bytes(std::string_view bytes) {
   world.loop_.trace(bytes);
   got += bytes;
@@ -295,15 +312,7 @@ RoutedOutcome RoutedWorld::run() {
     connect(*client);
   }
   for (std::size_t round = 0; round < kRounds && loop_.failure().empty(); ++round) {
-    if (std::ranges::any_of(clients_, [](const auto& client) { return client->is_lost; })) {
-      settle();
-      for (const auto& client : clients_) {
-        if (client->is_lost) {
-          loop_.as_batch([&] { client->connection.reset(); });
-          connect(*client);
-        }
-      }
-    }
+    reconnect_the_lost();
     Client& client = some_client();
     if (client.sent.size() < 200 && !client.is_lost) {
       send_some(client);
@@ -322,8 +331,7 @@ RoutedOutcome RoutedWorld::run() {
     settle();
   }
   for (const auto& client : clients_) {
-    loop_.as_batch([&] { client->connection->close(); });
-    client->connection.reset();
+    disconnect(*client);
   }
   outcome_.failure = loop_.failure();
   outcome_.counts = cluster_.counts();
@@ -352,14 +360,11 @@ std::chrono::microseconds RoutedWorld::longest_wait_beside_a_node_that_hangs() {
     longest = std::max(longest, wait_for_a_reply(is_there, hung));
     connect(comes);
     longest = std::max(longest, wait_for_a_reply(comes, hung));
-    loop_.as_batch([&] { comes.connection->close(); });
-    comes.connection.reset();
+    disconnect(comes);
   }
   cluster_.hang(hung, false);
-  for (Client* const client : {&needs_it, &is_there}) {
-    loop_.as_batch([&] { client->connection->close(); });
-    client->connection.reset();
-  }
+  disconnect(needs_it);
+  disconnect(is_there);
   if (!loop_.failure().empty()) {
     throw std::runtime_error(loop_.failure());
   }

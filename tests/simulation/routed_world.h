@@ -74,6 +74,8 @@ class RoutedWorld final {
   };
 
   void connect(Client& client);
+  void disconnect(Client& client);
+  void reconnect_the_lost();
   void tell_map_later();
   void send_some(Client& client);
   void disturb();
