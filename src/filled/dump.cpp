@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "filled/byte_codec.h"
-#include "filled/log_entry.h"
+#include "filled/dump_reader.h"
 
 namespace cuckooguard::filled {
 namespace {
 
 using filter::HashSecret;
 
-constexpr std::string_view kMagic = "CGFILTER";
 constexpr std::size_t kNumber = sizeof(std::uint64_t);
 
 std::string_view as_text(std::span<const std::byte> bytes) {
@@ -22,7 +21,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 }
 
 std::unexpected<std::string> damaged() {
-  return std::unexpected<std::string>("it is no dump of a filter, or a damaged one");
+  return std::unexpected<std::string>(kNoDump);
 }
 
 std::string checksum_of(std::string_view bytes) {
@@ -43,7 +42,7 @@ std::optional<Parts> parts_of(std::string_view dump) {
     return std::nullopt;
   }
   ByteReader reader(dump.substr(0, dump.size() - kNumber));
-  reader.take_bytes(kNumber + kMagic.size());
+  reader.take_bytes(kNumber + kDumpMagic.size());
   const auto shape = take_shape(reader);
   Parts parts{.items = reader.take<std::uint64_t>()};
   parts.erased = reader.take<std::uint64_t>();
@@ -60,7 +59,7 @@ std::optional<Parts> parts_of(std::string_view dump) {
 
 // `file` is the first layer's, within the dump.
 std::string tag_of(std::string_view dump, std::string_view file, const HashSecret& secret) {
-  Mac mac = LogKey(as_text(secret.bytes)).begin("dump");
+  Mac mac = begin_dump_tag(secret);
   const auto before = static_cast<std::size_t>(file.data() - dump.data());
   const auto header = filter::header_with_position(std::as_bytes(std::span(file)), "");
   mac.add(dump.substr(0, before));
@@ -74,7 +73,7 @@ std::string tag_of(std::string_view dump, std::string_view file, const HashSecre
 DumpImage::DumpImage(const FilledFilter& filter) : bytes_(bytes_of(filter)) {
   const FilledFilter::Facts facts = filter.facts();
   put(front_, bytes_);
-  front_ += kMagic;
+  front_ += kDumpMagic;
   put(front_, filter.shape());
   put(front_, facts.items);
   put(front_, facts.erased);
@@ -87,7 +86,7 @@ DumpImage::DumpImage(const FilledFilter& filter) : bytes_(bytes_of(filter)) {
 std::uint64_t DumpImage::bytes_of(const FilledFilter& filter) {
   std::string shape;
   put(shape, filter.shape());
-  std::uint64_t bytes = 4 * kNumber + kMagic.size() + shape.size() + sizeof(std::uint32_t);
+  std::uint64_t bytes = 4 * kNumber + kDumpMagic.size() + shape.size() + sizeof(std::uint32_t);
   for (const auto& layer : filter.layers()) {
     bytes += kNumber + filter::FilterFileImage::bytes_of(*layer);
   }
@@ -162,7 +161,8 @@ std::string tagged(std::string dump, const HashSecret& secret) {
 std::optional<std::uint64_t> bytes_of_dump(std::string_view front) {
   ByteReader reader(front);
   const auto bytes = reader.take<std::uint64_t>();
-  return reader.take_bytes(kMagic.size()) == kMagic && bytes > kMagic.size() + 2 * kNumber
+  return reader.take_bytes(kDumpMagic.size()) == kDumpMagic &&
+                 bytes > kDumpMagic.size() + 2 * kNumber
              ? std::optional(bytes)
              : std::nullopt;
 }
@@ -187,47 +187,21 @@ std::expected<DumpFacts, std::string> facts_of_dump(std::string_view dump,
   return facts;
 }
 
+Mac begin_dump_tag(const HashSecret& secret) {
+  return LogKey(as_text(secret.bytes)).begin("dump");
+}
+
 std::optional<std::string> wrong_tag(std::string_view dump, const HashSecret& secret) {
-  const auto parts = parts_of(dump);
-  const auto front = parts ? std::optional(filter::read_filter_file_front(
-                                 std::as_bytes(std::span(parts->layers.front()))))
-                           : std::nullopt;
-  if (!front || !front->has_value()) {
-    return damaged().error();
-  }
-  if ((*front)->source_position.empty()) {
-    return "it has no tag: it is of an older version of the guard; take another dump of the filter";
-  }
-  return is_same_tag((*front)->source_position, tag_of(dump, parts->layers.front(), secret))
-             ? std::nullopt
-             : std::optional<std::string>(
-                   "it was not made by a guard with this secret, or was changed since");
+  DumpReader reader(secret, dump.size(), filter::FilterFileOrigin::own);
+  reader.add(dump);
+  return reader.wrong_tag();
 }
 
 std::expected<std::unique_ptr<FilledFilter>, std::string> read_dump(
     std::string_view dump, const HashSecret& secret, filter::FilterFileOrigin origin) {
-  if (const auto facts = facts_of_dump(dump, secret); !facts) {
-    return std::unexpected(facts.error());
-  }
-  const auto found = parts_of(dump);
-  if (!found) {
-    return std::unexpected(std::string("it is no dump"));
-  }
-  const Parts& parts = *found;
-  FilledFilter::Layers layers;
-  for (const std::string_view file : parts.layers) {
-    auto layer = filter::parse_filter_file(std::as_bytes(std::span(file)), secret, origin);
-    if (!layer) {
-      return std::unexpected(layer.error().what);
-    }
-    layers.push_back(std::move(layer->filter));
-  }
-  auto filter =
-      std::make_unique<FilledFilter>(parts.shape, std::move(layers), parts.items, parts.erased);
-  if (const auto misfit = filter->misfit()) {
-    return std::unexpected(*misfit);
-  }
-  return filter;
+  DumpReader reader(secret, dump.size(), origin);
+  reader.add(dump);
+  return reader.finish();
 }
 
 }  // namespace cuckooguard::filled

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "filled/filled_filter.h"
+#include "filled/log_entry.h"
 #include "filled/operation.h"
 #include "filter/filter_file.h"
 #include "filter/filter_file_format.h"
@@ -30,6 +31,9 @@
 namespace cuckooguard::filled {
 
 inline constexpr std::size_t kDumpTagBytes = 16;
+inline constexpr std::string_view kDumpMagic = "CGFILTER";
+inline constexpr std::size_t kDumpFrontBytes = 66;  // all before the first layer
+inline constexpr std::string_view kNoDump = "it is no dump of a filter, or a damaged one";
 
 // Of one that is not unsure.
 std::string dump_of(const FilledFilter& filter);
@@ -75,10 +79,12 @@ struct DumpFacts {
 // Nothing is damaged, and it is of this secret: what is still wrong with it, somebody has made up.
 std::expected<DumpFacts, std::string> facts_of_dump(std::string_view dump,
                                                     const filter::HashSecret& secret);
+// To which all is added that a tag is of.
+Mac begin_dump_tag(const filter::HashSecret& secret);
 // Why it is not one that was made with this secret for a client; nothing: it is.
 std::optional<std::string> wrong_tag(std::string_view dump, const filter::HashSecret& secret);
 
-// Of a stranger's dump all is checked that a filter must be.
+// Of a stranger's dump all is checked that a filter must be. In parts: filled/dump_reader.h.
 std::expected<std::unique_ptr<FilledFilter>, std::string> read_dump(
     std::string_view dump,
     const filter::HashSecret& secret,

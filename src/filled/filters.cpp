@@ -8,23 +8,6 @@
 #include "filter/page_memory.h"
 
 namespace cuckooguard::filled {
-namespace {
-
-Outcome unknown(const std::string& why) {
-  return {.status = Outcome::Status::unknown,
-          .why = "it was done where there is room for the filter, and here it is not known how: " +
-                 why};
-}
-
-std::string joined(const FiltersImage::Pieces& pieces) {
-  std::string bytes;
-  for (const auto& piece : pieces) {
-    bytes += *piece;
-  }
-  return bytes;
-}
-
-}  // namespace
 
 Filters::Filters(const filter::HashSecret& secret, Room room)
     : hash_(secret), room_(room), published_(std::make_shared<Directory>()) {}
@@ -37,6 +20,12 @@ std::shared_ptr<const Directory> Filters::directory() const {
 Filters::Totals Filters::totals() const {
   const std::lock_guard lock(mutex_);
   return told_;
+}
+
+Outcome Filters::unknown_here(const std::string& why) {
+  return {.status = Outcome::Status::unknown,
+          .why = "it was done where there is room for the filter, and here it is not known how: " +
+                 why};
 }
 
 void Filters::publish_changes() {
@@ -180,7 +169,7 @@ Outcome Filters::do_apply(const Operation& operation) {
     return {.status = Status::wrong_kind};
   }
   if (named->filter->is_unsure()) {
-    return unknown(named->filter->why_unsure());
+    return unknown_here(named->filter->why_unsure());
   }
   if (operation.kind != dump) {
     return change_items(operation, *named);
@@ -211,7 +200,7 @@ Outcome Filters::change_items(const Operation& operation, const Named& before) {
       outcome.items.push_back(add_item(hash, operation, named));
     }
     if (named.filter->is_unsure()) {
-      outcome = unknown(named.filter->why_unsure());
+      outcome = unknown_here(named.filter->why_unsure());
       break;
     }
   }
@@ -316,121 +305,6 @@ ItemOutcome Filters::add_item(std::uint64_t hash, const Operation& operation, Na
     named.filter->add(hash);
   }
   return room;
-}
-
-void Filters::end_loading(AllLoading::iterator loading) {
-  go(loading->second.claimed, loading->second.is_unsure);
-  loading_.erase(loading);
-}
-
-Outcome Filters::begin_loading(const Operation& operation) {
-  using Status = Outcome::Status;
-  if (find(operation.filter) != nullptr) {
-    return {.status = Status::exists};
-  }
-  if (const auto before = loading_.find(operation.filter); before != loading_.end()) {
-    end_loading(before);
-  }
-  if (loading_.size() == kLoadingMax) {
-    end_loading(std::ranges::min_element(
-        loading_, {}, [](const auto& each) { return each.second.number; }));
-  }
-  const auto claimed = bytes_of_dump(operation.blob);
-  if (!claimed) {
-    return {.status = Status::bad_dump, .why = "it is no dump of a filter"};
-  }
-  if (all_.size() + loading_.size() >= operation.filters_max || !has_room(operation, *claimed)) {
-    return {.status = Status::no_room};
-  }
-  const bool is_unsure = !has_room_here(*claimed);
-  come(*claimed, is_unsure);
-  loading_[operation.filter] = {
-      .claimed = *claimed, .number = ++incarnations_, .is_unsure = is_unsure};
-  return {};
-}
-
-void Filters::receive(Loading& loading, std::string_view piece) {
-  loading.received += piece.size();
-  ++loading.next;
-  if (loading.is_unsure) {
-    return;
-  }
-  try {
-    loading.pieces.push_back(std::make_shared<const std::string>(piece));
-  } catch (const std::bad_alloc&) {
-    loading.pieces = {};
-    go(loading.claimed, false);
-    come(loading.claimed, loading.is_unsure = true);
-  }
-}
-
-Outcome Filters::load_piece(const Operation& operation) {
-  using Status = Outcome::Status;
-  if (operation.piece == 1) {
-    if (Outcome begun = begin_loading(operation); begun.status != Status::done) {
-      return begun;
-    }
-  }
-  const auto found = loading_.find(operation.filter);
-  if (found == loading_.end() || found->second.next != operation.piece) {
-    return {.status = Status::bad_dump, .why = "its pieces must come one after the other"};
-  }
-  receive(found->second, operation.blob);
-  if (found->second.received < found->second.claimed) {
-    return {};
-  }
-  const Loading whole = std::move(found->second);
-  end_loading(found);
-  return load_whole(operation, whole);
-}
-
-Outcome Filters::load_whole(const Operation& operation, const Loading& loading) {
-  using Status = Outcome::Status;
-  const auto bad_dump = [](std::string why) {
-    return Outcome{.status = Status::bad_dump, .why = std::move(why)};
-  };
-  const bool is_there = find(operation.filter) != nullptr;
-  if (loading.is_unsure && !room_.is_one_of_several) {
-    return {.status = Status::no_room};
-  }
-  if (loading.is_unsure) {  // nor is it known whether it is a dump
-    if (!is_there) {
-      set(operation.filter,
-          {.filter = std::make_shared<FilledFilter>(
-               operation.shape, loading.claimed, std::string(kNoRoomHere)),
-           .incarnation = ++incarnations_});
-    }
-    return unknown(std::string(kNoRoomHere));
-  }
-  const std::string bytes = joined(loading.pieces);
-  if (const auto why = wrong_tag(bytes, hash_.secret()); operation.must_be_tagged && why) {
-    return bad_dump(*why);
-  }
-  const auto facts = facts_of_dump(bytes, hash_.secret());
-  if (!facts) {
-    return bad_dump(facts.error());
-  }
-  std::string why;
-  auto made = made_here(facts->shape, facts->bytes, facts->bytes, [&] {
-    auto read = read_dump(bytes, hash_.secret(), filter::FilterFileOrigin::stranger);
-    why = read ? "" : read.error();
-    return read ? std::shared_ptr(*std::move(read)) : nullptr;
-  });
-  if (!why.empty()) {
-    return bad_dump(why);
-  }
-  if (facts->shape.kind != operation.shape.kind) {
-    return {.status = Status::wrong_kind};
-  }
-  if (is_there) {
-    return {.status = Status::exists};
-  }
-  if (!made || !has_room(operation, facts->bytes)) {
-    return {.status = Status::no_room};
-  }
-  const bool is_unsure = made->is_unsure();
-  set(operation.filter, {.filter = std::move(made), .incarnation = ++incarnations_});
-  return is_unsure ? unknown(std::string(kNoRoomHere)) : Outcome();
 }
 
 std::vector<Operation> Filters::expired(std::uint64_t now) const {

@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "filled/directory.h"
+#include "filled/dump_reader.h"
 #include "filled/filled_filter.h"
 #include "filled/filters_image.h"
 #include "filled/operation.h"
@@ -100,14 +101,17 @@ class Filters {
 
   struct Loading {  // of a dump that a client loads
     std::uint64_t next = 1;
-    std::uint64_t claimed = 0;      // bytes of all
-    std::uint64_t number = 0;       // of all that have begun: the oldest one has the least
-    std::uint64_t received = 0;     // bytes
-    FiltersImage::Pieces pieces{};  // those; none if it is unsure
-    bool is_unsure = false;         // it has no room here
+    std::uint64_t claimed = 0;   // bytes of all
+    std::uint64_t number = 0;    // of all that have begun: the oldest one has the least
+    std::uint64_t received = 0;  // bytes
+    // Those, for images, and what they have come to; none if it is unsure.
+    FiltersImage::Pieces pieces{};
+    std::unique_ptr<DumpReader> reader{};
+    bool is_unsure = false;  // it has no room here
   };
   using AllLoading = std::unordered_map<std::string, Loading>;
 
+  static Outcome unknown_here(const std::string& why);
   FiltersImage::Pieces front_of_dump() const;
   Outcome do_apply(const Operation& operation);
   Outcome create_filter(const Operation& operation);
@@ -115,7 +119,9 @@ class Filters {
   Outcome begin_loading(const Operation& operation);
   void end_loading(AllLoading::iterator loading);
   void receive(Loading& loading, std::string_view piece);
+  bool read_piece(Loading& loading, std::string_view piece) const;
   Outcome load_whole(const Operation& operation, const Loading& loading);
+  Outcome load_unsure(const Operation& operation, const Loading& loading);
   const Named* find(std::string_view name) const;
   // Null: there is none, or `outcome` says why there cannot be one.
   const Named* find_or_make(const Operation& operation, Outcome& outcome);

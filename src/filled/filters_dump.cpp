@@ -78,12 +78,11 @@ std::expected<void, std::string> Filters::restore(std::string_view dump) {
     loading.number = reader.take<std::uint64_t>();
     const std::string_view bytes = reader.take_long_text();
     loading.is_unsure = !next.has_room_here(loading.claimed);
-    next.come(loading.claimed, loading.is_unsure);
     loading.received = bytes.size();
     for (std::size_t at = 0; !loading.is_unsure && at < bytes.size(); at += kBlobBytesMax) {
-      loading.pieces.push_back(
-          std::make_shared<const std::string>(bytes.substr(at, kBlobBytesMax)));
+      read_piece(loading, bytes.substr(at, kBlobBytesMax));
     }
+    next.come(loading.claimed, loading.is_unsure);
     next.loading_.emplace(name, std::move(loading));
   }
   for (auto left = reader.take<std::uint32_t>(); left > 0 && reader.ok(); --left) {

@@ -1,7 +1,6 @@
 #include "filter/exact_counts.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -146,25 +145,19 @@ std::uint64_t ExactCounts::bytes() const noexcept {
   return slots_ * kSlotBytes + large_.size() * kMapEntryBytes;
 }
 
-std::unique_ptr<ExactCounts> ExactCounts::restore(
-    std::span<const std::byte> hashes,
-    std::span<const std::byte> small_counts,
-    std::unordered_map<std::uint64_t, std::uint64_t> large_counts) {
-  const std::uint64_t slots = small_counts.size();
-  if (hashes.size() != slots * sizeof(std::uint64_t) || slots < kSlotsMin) {
-    return nullptr;
-  }
+std::unique_ptr<ExactCounts> ExactCounts::of_slots(std::uint64_t slots) {
   auto counts = std::make_unique<ExactCounts>(0);
   counts->allocate(slots);
-  std::memcpy(counts->hashes_, hashes.data(), hashes.size());
-  std::memcpy(counts->counts_, small_counts.data(), slots);
-  counts->keys_ = static_cast<std::uint64_t>(
-      std::ranges::count_if(counts->small_counts(), [](std::uint8_t count) { return count != 0; }));
-  counts->large_ = std::move(large_counts);
+  return counts;
+}
+
+bool ExactCounts::fill(std::unordered_map<std::uint64_t, std::uint64_t> large_counts) {
+  keys_ = static_cast<std::uint64_t>(
+      std::ranges::count_if(small_counts(), [](std::uint8_t count) { return count != 0; }));
+  large_ = std::move(large_counts);
   // Free slots must be left, or probes would not end.
-  const bool can_be = counts->keys_ <= keys_for(slots) && counts->has_all_large_counts() &&
-                      counts->finds_each_hash_once();
-  return can_be ? std::move(counts) : nullptr;
+  return slots_ >= kSlotsMin && keys_ <= keys_for(slots_) && has_all_large_counts() &&
+         finds_each_hash_once();
 }
 
 bool ExactCounts::has_all_large_counts() const {

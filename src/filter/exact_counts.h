@@ -71,12 +71,11 @@ class ExactCounts {
   }
   // Of those words, for whoever reads them while the writer goes on.
   [[nodiscard]] BeforeImages& images() noexcept { return images_; }
-  // Takes the bytes of such arrays back; null if they cannot be a table of counts: each hash must
-  // be there once, and where probes find it.
-  static std::unique_ptr<ExactCounts> restore(
-      std::span<const std::byte> hashes,
-      std::span<const std::byte> small_counts,
-      std::unordered_map<std::uint64_t, std::uint64_t> large_counts);
+  // Of so many slots, whose words are yet to be filled in, and then whatever else there is: false
+  // if that cannot be a table of counts, in which each hash is once, and where probes find it.
+  static std::unique_ptr<ExactCounts> of_slots(std::uint64_t slots);
+  [[nodiscard]] std::span<std::uint64_t> words_to_fill() { return {hashes_, words_for(slots_)}; }
+  [[nodiscard]] bool fill(std::unordered_map<std::uint64_t, std::uint64_t> large_counts);
 
  private:
   [[nodiscard]] bool has_all_large_counts() const;

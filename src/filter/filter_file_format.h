@@ -4,9 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "filter/filter_file.h"
@@ -101,12 +103,20 @@ class FileChecksum {
   std::unique_ptr<void, Free> state_;
 };
 
+// Verified, with all that follows from it alone.
+std::expected<FileHeader, FilterFileError> read_header(std::span<const std::byte> bytes);
+Sizing sizing_of(const FileHeader& header);
+
 // Without its checksums.
 FileHeader header_of(const CuckooFilter& filter, const FilterFileLabel& label);
 void set_position(FileHeader& header, std::string_view position);
 void seal(FileHeader& header);
 // By hash: the same counts are the same bytes.
 std::vector<LargeCount> large_counts_of(const ExactCounts& counts);
+
+std::unordered_map<std::uint64_t, std::uint64_t> large_counts_in(std::span<const std::byte> bytes);
+// What checksums do not say, but for how many fingerprints there are. Leaves the filter as it is.
+bool could_be_contents(const FileHeader& header, CuckooFilter& filter);
 
 // Opens up a CuckooFilter for its file.
 class FilterFileAccess {

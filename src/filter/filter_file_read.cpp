@@ -26,13 +26,6 @@ std::unexpected<FilterFileError> corrupt(std::string sentence) {
   return fault(FilterFileFault::corrupt, std::move(sentence));
 }
 
-Sizing sizing_of(const FileHeader& header) {
-  return {.layout = static_cast<Layout>(header.layout),
-          .buckets = header.buckets,
-          .deletes = static_cast<DeleteMode>(header.deletes),
-          .load = header.sizing_load};
-}
-
 // A file whose every byte has been verified.
 struct Verified {
   FileHeader header;
@@ -62,34 +55,8 @@ bool within_bounds(const FileHeader& header) {
          header.position_bytes <= kSourcePositionMax && header.attachment_bytes <= kAttachmentMax;
 }
 
-std::expected<FileHeader, FilterFileError> verify_header(Bytes bytes) {
-  FileHeader header{};
-  if (bytes.size() < sizeof(header.magic) ||
-      std::memcmp(bytes.data(), kFileMagic.data(), kFileMagic.size()) != 0) {
-    return fault(FilterFileFault::not_a_filter, "not a filter file");
-  }
-  if (bytes.size() < kFileHeaderBytes) {
-    return fault(FilterFileFault::truncated, "shorter than its header");
-  }
-  std::memcpy(&header, bytes.data(), kFileHeaderBytes);
-  if (header.version != kFileVersion || header.byte_order != kFileByteOrder) {
-    return fault(FilterFileFault::wrong_version,
-                 "written in format version " + std::to_string(header.version) +
-                     " or in another byte order; this program reads version " +
-                     std::to_string(kFileVersion));
-  }
-  const Bytes covered = bytes.first(offsetof(FileHeader, header_checksum));
-  if (file_checksum(covered) != header.header_checksum) {
-    return corrupt("the header's checksum does not match");
-  }
-  if (!within_bounds(header)) {
-    return corrupt("the header's numbers make no sense");
-  }
-  return header;
-}
-
 std::expected<Verified, FilterFileError> verify(Bytes bytes) {
-  const auto header = verify_header(bytes);
+  const auto header = read_header(bytes);
   if (!header) {
     return std::unexpected(header.error());
   }
@@ -115,20 +82,16 @@ std::expected<Verified, FilterFileError> verify(Bytes bytes) {
   return Verified{*header, parts, payload};
 }
 
+// Null: they cannot be.
 std::unique_ptr<ExactCounts> restore_counts(const Verified& file) {
   const Bytes behind_words = file.payload.subspan(file.parts.words_bytes);
-  const Bytes hashes = behind_words.first(file.parts.count_hashes_bytes);
-  const Bytes small = behind_words.subspan(hashes.size(), file.parts.small_counts_bytes);
-  const Bytes large =
-      behind_words.subspan(hashes.size() + small.size(), file.parts.large_counts_bytes);
-  std::unordered_map<std::uint64_t, std::uint64_t> large_counts;
-  for (std::size_t i = 0; i < file.header.large_counts; ++i) {
-    LargeCount entry{};
-    std::memcpy(&entry, large.data() + i * sizeof(entry), sizeof(entry));
-    large_counts[entry.hash] = entry.count;
-  }
-  return ExactCounts::restore(
-      hashes, small.first(file.header.count_slots), std::move(large_counts));
+  auto counts = ExactCounts::of_slots(file.header.count_slots);
+  const auto words = std::as_writable_bytes(counts->words_to_fill());
+  std::ranges::copy(behind_words.first(words.size()), words.begin());
+  return counts->fill(
+             large_counts_in(behind_words.subspan(words.size(), file.parts.large_counts_bytes)))
+             ? std::move(counts)
+             : nullptr;
 }
 
 void copy_table(const Verified& file, FilterTable& table) {
@@ -139,35 +102,11 @@ void copy_table(const Verified& file, FilterTable& table) {
   table.cells().store_stash_mask(file.header.stash_mask);
 }
 
-// Takes each key out of the table: none must be hidden by another one's erase.
-bool erases_each(const ExactCounts& counts, FilterTable& table) {
-  bool has_each = true;
-  counts.for_each([&](std::uint64_t hash, std::uint64_t /*count*/) {
-    has_each = has_each && table.erase(hash) != EraseOutcome::not_found;
-  });
-  return has_each;
-}
-
-// What checksums do not say. Leaves the table as it is.
+// What checksums do not say.
 bool could_have_come_to_be(const Verified& file, CuckooFilter& filter) {
-  // Counts may grow a little beyond what they are made for.
-  constexpr std::uint64_t kGrowthMost = 4;
-  FilterTable& table = FilterFileAccess::table(filter);
-  const std::uint64_t capacity = file.sizing().capacity();
-  if (capacity == 0 || table.count_fingerprints() != file.header.fingerprints) {
-    return false;
-  }
-  const ExactCounts* const counts = FilterFileAccess::counts(filter);
-  if (counts == nullptr) {
-    return true;
-  }
-  if (file.parts.count_hashes_bytes > kGrowthMost * ExactCounts::bytes_for(capacity) ||
-      counts->total() != file.header.items || !erases_each(*counts, table)) {
-    return false;
-  }
-  copy_table(file, table);
-  table.cells().store_moves(0);
-  return true;
+  return FilterFileAccess::table(filter).count_fingerprints(0, file.header.buckets) ==
+             file.header.fingerprints &&
+         could_be_contents(file.header, filter);
 }
 
 std::expected<FilterFile, FilterFileError> build(const Verified& file,
@@ -221,6 +160,75 @@ std::expected<Result, FilterFileError> with_mapped(const std::string& path, cons
 
 }  // namespace
 
+Sizing sizing_of(const FileHeader& header) {
+  return {.layout = static_cast<Layout>(header.layout),
+          .buckets = header.buckets,
+          .deletes = static_cast<DeleteMode>(header.deletes),
+          .load = header.sizing_load};
+}
+
+std::expected<FileHeader, FilterFileError> read_header(Bytes bytes) {
+  FileHeader header{};
+  if (bytes.size() < sizeof(header.magic) ||
+      std::memcmp(bytes.data(), kFileMagic.data(), kFileMagic.size()) != 0) {
+    return fault(FilterFileFault::not_a_filter, "not a filter file");
+  }
+  if (bytes.size() < kFileHeaderBytes) {
+    return fault(FilterFileFault::truncated, "shorter than its header");
+  }
+  std::memcpy(&header, bytes.data(), kFileHeaderBytes);
+  if (header.version != kFileVersion || header.byte_order != kFileByteOrder) {
+    return fault(FilterFileFault::wrong_version,
+                 "written in format version " + std::to_string(header.version) +
+                     " or in another byte order; this program reads version " +
+                     std::to_string(kFileVersion));
+  }
+  const Bytes covered = bytes.first(offsetof(FileHeader, header_checksum));
+  if (file_checksum(covered) != header.header_checksum) {
+    return corrupt("the header's checksum does not match");
+  }
+  if (!within_bounds(header)) {
+    return corrupt("the header's numbers make no sense");
+  }
+  return header;
+}
+
+std::unordered_map<std::uint64_t, std::uint64_t> large_counts_in(Bytes bytes) {
+  std::unordered_map<std::uint64_t, std::uint64_t> counts;
+  for (std::size_t at = 0; at + sizeof(LargeCount) <= bytes.size(); at += sizeof(LargeCount)) {
+    LargeCount entry{};
+    std::memcpy(&entry, bytes.data() + at, sizeof(entry));
+    counts[entry.hash] = entry.count;
+  }
+  return counts;
+}
+
+// Takes each key out of the table, and puts all back: none must be hidden by another one's erase.
+bool could_be_contents(const FileHeader& header, CuckooFilter& filter) {
+  // Counts may grow a little beyond what they are made for.
+  constexpr std::uint64_t kGrowthMost = 4;
+  const std::uint64_t capacity = sizing_of(header).capacity();
+  const ExactCounts* const counts = FilterFileAccess::counts(filter);
+  if (capacity == 0 || counts == nullptr) {
+    return capacity != 0;
+  }
+  if (FileParts(header).count_hashes_bytes > kGrowthMost * ExactCounts::bytes_for(capacity) ||
+      counts->total() != header.items) {
+    return false;
+  }
+  FilterTable& table = FilterFileAccess::table(filter);
+  const std::span<std::uint64_t> words = table.cells().words();
+  const std::vector<std::uint64_t> before(words.begin(), words.end());
+  bool has_each = true;
+  counts->for_each([&](std::uint64_t hash, std::uint64_t /*count*/) {
+    has_each = has_each && table.erase(hash) != EraseOutcome::not_found;
+  });
+  std::ranges::copy(before, words.begin());
+  table.cells().store_stash_mask(header.stash_mask);
+  table.cells().store_moves(0);
+  return has_each;
+}
+
 std::expected<FilterFile, FilterFileError> parse_filter_file(std::span<const std::byte> bytes,
                                                              const HashSecret& secret,
                                                              FilterFileOrigin origin) {
@@ -230,7 +238,7 @@ std::expected<FilterFile, FilterFileError> parse_filter_file(std::span<const std
 
 std::expected<FilterFileFront, FilterFileError> read_filter_file_front(
     std::span<const std::byte> bytes) {
-  const auto header = verify_header(bytes);
+  const auto header = read_header(bytes);
   if (!header) {
     return std::unexpected(header.error());
   }
@@ -251,7 +259,7 @@ std::expected<FilterFile, FilterFileError> read_filter_file(const std::string& p
                                                             std::uint64_t definition_hash) {
   return with_mapped<FilterFile>(
       path, [&](Bytes bytes) -> std::expected<FilterFile, FilterFileError> {
-        const auto header = verify_header(bytes);
+        const auto header = read_header(bytes);
         if (header && header->definition_hash != definition_hash) {
           return fault(FilterFileFault::wrong_definition,
                        "made for other keys, columns or conditions than are configured now");

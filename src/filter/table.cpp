@@ -67,9 +67,10 @@ class TableOf final : public FilterTable {
 
   void use_kernel(LookupKernel kernel) override { batch_lookup_ = batch_lookup_of<Bucket>(kernel); }
 
-  [[nodiscard]] std::uint64_t count_fingerprints() const noexcept override {
+  [[nodiscard]] std::uint64_t count_fingerprints(std::uint64_t from,
+                                                 std::uint64_t to) const noexcept override {
     std::uint64_t fingerprints = 0;
-    for (std::uint64_t bucket = 0; bucket < addressing_.buckets(); ++bucket) {
+    for (std::uint64_t bucket = from; bucket < to; ++bucket) {
       fingerprints += Bucket::used(cells().load_bucket(bucket));
     }
     return fingerprints;

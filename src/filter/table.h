@@ -43,8 +43,10 @@ class FilterTable {
   virtual void prefetch_second(std::uint64_t hash) const noexcept = 0;
 
   virtual void use_kernel(LookupKernel kernel) = 0;
-  // Fingerprints in the buckets, counted; overflow bits that are set, as a share of all.
-  [[nodiscard]] virtual std::uint64_t count_fingerprints() const noexcept = 0;
+  // Fingerprints in the buckets from one to before another, counted; overflow bits that are set, as
+  // a share of all.
+  [[nodiscard]] virtual std::uint64_t count_fingerprints(std::uint64_t from,
+                                                         std::uint64_t to) const noexcept = 0;
   [[nodiscard]] virtual double overflow_share() const noexcept = 0;
 
   [[nodiscard]] SharedCells& cells() noexcept { return cells_; }

@@ -172,6 +172,7 @@ std::shared_ptr<const filled::Change> Filled::dump_for(std::string_view key,
   }
   auto change = std::make_shared<filled::Change>(filled::Operation{
       .kind = filled::Operation::Kind::dump, .filter = std::string(key), .shape = {.kind = kind}});
+  drop_dump();
   dump_ = std::make_unique<Dump>();
   dump_->change = change;
   dump_->until = attempt.now + kDumpKept;
@@ -212,13 +213,25 @@ void Filled::tag(Dump& dump) const {
   }
 }
 
+// It is ready: nobody is at work on it.
+void Filled::drop_dump() {
+  const bool is_large = dump_ != nullptr && dump_->bytes.size() > kTaggedAtOnce;
+  if (is_large) {
+    try {
+      dropping_ = std::jthread([bytes = std::move(dump_->bytes)]() mutable { bytes = {}; });
+    } catch (const std::system_error&) {  // there are no more threads
+    }
+  }
+  dump_.reset();
+}
+
 std::optional<std::string> Filled::piece_of_dump(std::string_view key,
                                                  std::uint64_t offset,
                                                  std::size_t most,
                                                  filled::TimePoint now) {
   const std::lock_guard lock(mutex_);
   if (dump_ && dump_->is_ready() && (now >= dump_->until || dump_->bytes.empty())) {
-    dump_.reset();
+    drop_dump();
   }
   if (!dump_ || dump_->change->operation().filter != key || !dump_->is_ready()) {
     return std::nullopt;
@@ -227,7 +240,7 @@ std::optional<std::string> Filled::piece_of_dump(std::string_view key,
   const std::string& bytes = dump_->bytes;
   std::string piece = bytes.substr(std::min<std::uint64_t>(offset, bytes.size()), most);
   if (piece.empty()) {
-    dump_.reset();
+    drop_dump();
   }
   return piece;
 }

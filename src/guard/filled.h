@@ -5,7 +5,8 @@
 // to outlives it, and it the guards. Errors: none. Limits: one dump at a time, of any filter, and
 // no sooner than kDumpEvery after the one before. It is there until its last piece was taken, or
 // for kDumpKept after any piece was, and then until somebody asks for one. The tag of one above
-// kTaggedAtOnce is computed on a thread of its own, which ~Filled() waits for.
+// kTaggedAtOnce is computed on a thread of its own, and so is its memory given back, which takes
+// 0.1 s for 600 MB: ~Filled() waits for both.
 #pragma once
 
 #include <atomic>
@@ -99,6 +100,7 @@ class Filled {
   };
 
   void tag(Dump& dump) const;
+  void drop_dump();  // with the mutex
 
   const config::FilledFilter* named(std::string_view key) const;
 
@@ -108,6 +110,7 @@ class Filled {
   keyspace::Keyspace deduped_;
   std::mutex mutex_;  // for the dump
   std::unique_ptr<Dump> dump_;
+  std::jthread dropping_;                        // the one before
   std::optional<filled::TimePoint> dump_begun_;  // of the last one
 };
 

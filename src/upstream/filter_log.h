@@ -34,9 +34,9 @@
 // Lifetimes: `filters` and `tls` outlive it. What is still waiting at the end is finished.
 // Errors:    outcomes: `not_in_log` if it was surely not done, `unknown` if it may have been. What
 //            does not let the log be read is a state, and tried again.
-// Limits:    Settings. Two connections. Snapshots and dumps are read in turns, between which entries
-//            are applied (filled/filters_image.h); a snapshot that is read is in memory as a whole.
-//            Redis 6.2 or newer, or Valkey.
+// Limits:    Settings. Two connections. Snapshots and dumps are read in turns, and entries applied
+//            between them (filled/filters_image.h); a snapshot that is read is in memory as a
+//            whole. Redis 6.2 or newer, or Valkey.
 #pragma once
 
 #include <chrono>

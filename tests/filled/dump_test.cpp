@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "filled/dump_reader.h"
 #include "filled/forged_dump.h"
 #include "filled/hashes.h"
 
@@ -165,6 +166,28 @@ TEST(Dump, that_a_client_is_given_is_known_by_its_tag) {
   EXPECT_TRUE(wrong_tag(more_items, kSecret).has_value());
   for (std::size_t size = 0; size < dump.size(); size += 997) {
     EXPECT_TRUE(wrong_tag(std::string_view(dump).substr(0, size), kSecret).has_value());
+  }
+}
+
+// Of a few bytes, or some KiB, at a time; with layers, and with counts.
+TEST(Dump, is_read_in_parts_of_any_size) {
+  for (const Shape& shape : {Shape{.kind = Kind::cuckoo, .capacity = 300},
+                             Shape{.kind = Kind::cuckoo, .capacity = 5000, .exact = true}}) {
+    const auto filter = some(shape);
+    const std::string dump = tagged(dump_of(*filter), kSecret);
+    for (const std::size_t size : {std::size_t{7}, std::size_t{4096}, std::size_t{50'001}}) {
+      DumpReader reader(kSecret, dump.size(), FilterFileOrigin::stranger);
+      for (std::size_t at = 0; at < dump.size(); at += size) {
+        reader.add(std::string_view(dump).substr(at, size));
+      }
+      EXPECT_EQ(reader.wrong_tag(), std::nullopt);
+      const auto read = reader.finish();
+      ASSERT_TRUE(read.has_value()) << read.error();
+      EXPECT_TRUE(dump_of(**read) == dump_of(*filter));
+    }
+    DumpReader more(kSecret, dump.size(), FilterFileOrigin::stranger);
+    more.add(dump + "x");
+    EXPECT_FALSE(more.finish().has_value());
   }
 }
 

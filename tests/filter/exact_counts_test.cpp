@@ -1,7 +1,13 @@
 #include "filter/exact_counts.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <random>
+#include <span>
+#include <unordered_map>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -71,12 +77,22 @@ TEST(ExactCounts, takes_about_eleven_bytes_per_expected_key_and_grows_when_neede
   }
 }
 
+std::unique_ptr<ExactCounts> restored(const std::vector<std::uint64_t>& hashes,
+                                      const std::vector<std::uint8_t>& small_counts,
+                                      std::unordered_map<std::uint64_t, std::uint64_t> large) {
+  auto counts = ExactCounts::of_slots(small_counts.size());
+  const auto words = std::as_writable_bytes(counts->words_to_fill());
+  std::ranges::copy(std::as_bytes(std::span(hashes)), words.begin());
+  std::ranges::copy(std::as_bytes(std::span(small_counts)),
+                    words.subspan(hashes.size() * sizeof(std::uint64_t)).begin());
+  return counts->fill(std::move(large)) ? std::move(counts) : nullptr;
+}
+
 TEST(ExactCounts, refuses_arrays_whose_probes_would_not_end) {
   const std::vector<std::uint64_t> hashes(32, 5);
   const auto restore = [&hashes](std::uint8_t count, auto large) {
     const std::vector<std::uint8_t> counts(32, count);
-    return ExactCounts::restore(
-        std::as_bytes(std::span(hashes)), std::as_bytes(std::span(counts)), std::move(large));
+    return restored(hashes, counts, std::move(large));
   };
   using Large = std::unordered_map<std::uint64_t, std::uint64_t>;
   EXPECT_EQ(restore(1, Large{}), nullptr) << "no free slot";
@@ -94,8 +110,7 @@ TEST(ExactCounts, refuses_arrays_in_which_a_hash_is_there_twice_or_not_found) {
   const std::vector<std::uint64_t> hashes(counts.hashes().begin(), counts.hashes().end());
   const std::vector<std::uint8_t> small(counts.small_counts().begin(), counts.small_counts().end());
   const auto restore = [](const auto& some_hashes, const auto& some_counts) {
-    return ExactCounts::restore(
-        std::as_bytes(std::span(some_hashes)), std::as_bytes(std::span(some_counts)), {});
+    return restored(some_hashes, some_counts, {});
   };
   ASSERT_NE(restore(hashes, small), nullptr);
   EXPECT_EQ(restore(hashes, small)->total(), 100);

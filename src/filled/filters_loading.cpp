@@ -1,0 +1,142 @@
+// Of Filters: dumps of filters that clients load, piece by piece.
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "filled/dump.h"
+#include "filled/filters.h"
+
+namespace cuckooguard::filled {
+void Filters::end_loading(AllLoading::iterator loading) {
+  go(loading->second.claimed, loading->second.is_unsure);
+  loading_.erase(loading);
+}
+
+Outcome Filters::begin_loading(const Operation& operation) {
+  using Status = Outcome::Status;
+  if (find(operation.filter) != nullptr) {
+    return {.status = Status::exists};
+  }
+  if (const auto before = loading_.find(operation.filter); before != loading_.end()) {
+    end_loading(before);
+  }
+  if (loading_.size() == kLoadingMax) {
+    end_loading(std::ranges::min_element(
+        loading_, {}, [](const auto& each) { return each.second.number; }));
+  }
+  const auto claimed = bytes_of_dump(operation.blob);
+  if (!claimed) {
+    return {.status = Status::bad_dump, .why = "it is no dump of a filter"};
+  }
+  if (all_.size() + loading_.size() >= operation.filters_max || !has_room(operation, *claimed)) {
+    return {.status = Status::no_room};
+  }
+  const bool is_unsure = !has_room_here(*claimed);
+  come(*claimed, is_unsure);
+  loading_[operation.filter] = {
+      .claimed = *claimed, .number = ++incarnations_, .is_unsure = is_unsure};
+  return {};
+}
+
+// False: there is no memory for it.
+bool Filters::read_piece(Loading& loading, std::string_view piece) const {
+  try {
+    if (!loading.reader) {
+      loading.reader = std::make_unique<DumpReader>(
+          hash_.secret(), loading.claimed, filter::FilterFileOrigin::stranger);
+    }
+    loading.reader->add(piece);
+    loading.pieces.push_back(std::make_shared<const std::string>(piece));
+    return true;
+  } catch (const std::bad_alloc&) {
+    loading.pieces = {};
+    loading.reader.reset();
+    loading.is_unsure = true;
+    return false;
+  }
+}
+
+void Filters::receive(Loading& loading, std::string_view piece) {
+  loading.received += piece.size();
+  ++loading.next;
+  if (!loading.is_unsure && !read_piece(loading, piece)) {
+    go(loading.claimed, false);
+    come(loading.claimed, true);
+  }
+}
+
+Outcome Filters::load_piece(const Operation& operation) {
+  using Status = Outcome::Status;
+  if (operation.piece == 1) {
+    if (Outcome begun = begin_loading(operation); begun.status != Status::done) {
+      return begun;
+    }
+  }
+  const auto found = loading_.find(operation.filter);
+  if (found == loading_.end() || found->second.next != operation.piece) {
+    return {.status = Status::bad_dump, .why = "its pieces must come one after the other"};
+  }
+  receive(found->second, operation.blob);
+  if (found->second.received < found->second.claimed) {
+    return {};
+  }
+  const Loading whole = std::move(found->second);
+  end_loading(found);
+  return load_whole(operation, whole);
+}
+
+// Nor is it known whether it is a dump.
+Outcome Filters::load_unsure(const Operation& operation, const Loading& loading) {
+  if (!room_.is_one_of_several) {
+    return {.status = Outcome::Status::no_room};
+  }
+  if (find(operation.filter) == nullptr) {
+    set(operation.filter,
+        {.filter = std::make_shared<FilledFilter>(
+             operation.shape, loading.claimed, std::string(kNoRoomHere)),
+         .incarnation = ++incarnations_});
+  }
+  return unknown_here(std::string(kNoRoomHere));
+}
+
+Outcome Filters::load_whole(const Operation& operation, const Loading& loading) {
+  using Status = Outcome::Status;
+  const auto bad_dump = [](std::string why) {
+    return Outcome{.status = Status::bad_dump, .why = std::move(why)};
+  };
+  if (loading.is_unsure) {
+    return load_unsure(operation, loading);
+  }
+  std::shared_ptr<FilledFilter> read;
+  try {
+    if (operation.must_be_tagged) {
+      if (auto why = loading.reader->wrong_tag()) {
+        return bad_dump(*std::move(why));
+      }
+    }
+    auto finished = loading.reader->finish();
+    if (!finished) {
+      return bad_dump(std::move(finished.error()));
+    }
+    read = *std::move(finished);
+  } catch (const std::bad_alloc&) {
+    return load_unsure(operation, loading);
+  }
+  if (read->shape().kind != operation.shape.kind) {
+    return {.status = Status::wrong_kind};
+  }
+  if (find(operation.filter) != nullptr) {
+    return {.status = Status::exists};
+  }
+  const std::uint64_t bytes = read->bytes();
+  auto made = made_here(read->shape(), bytes, bytes, [&] { return read; });
+  if (!made || !has_room(operation, bytes)) {
+    return {.status = Status::no_room};
+  }
+  const bool is_unsure = made->is_unsure();
+  set(operation.filter, {.filter = std::move(made), .incarnation = ++incarnations_});
+  return is_unsure ? unknown_here(std::string(kNoRoomHere)) : Outcome();
+}
+
+}  // namespace cuckooguard::filled
