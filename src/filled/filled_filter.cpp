@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "filter/exact_counts.h"
@@ -54,7 +55,7 @@ FilledFilter::FilledFilter(const Shape& shape, std::uint64_t bytes, std::string 
 std::optional<std::string> FilledFilter::misfit() const {
   constexpr double kLeast = 0.9;
   constexpr std::uint64_t kItemsToldMax = std::uint64_t{1} << 56U;
-  const bool is_alone = shape_.exact || !shape_.scales;
+  const bool is_alone = !shape_.scales;
   if (layers_.empty() || layers_.size() > (is_alone ? 1 : kLayersMax)) {
     return "it has too many layers, or none";
   }
@@ -66,8 +67,12 @@ std::optional<std::string> FilledFilter::misfit() const {
     }
   }
   const Facts now = facts();
+  std::uint64_t counted = 0;
+  for (const auto& layer : layers_) {
+    counted += layer->stats().items;
+  }
   if (now.items > kItemsToldMax || now.erased > kItemsToldMax ||
-      (shape_.exact && now.items != layers_.front()->stats().items)) {
+      (shape_.exact && now.items != counted)) {
     return "its items are not those that it has";
   }
   return std::nullopt;
@@ -102,7 +107,9 @@ FilledFilter::Facts FilledFilter::facts() const noexcept {
               .erased = erased_.load(std::memory_order_relaxed)};
   for (const auto& layer : layers_) {
     const filter::FilterStats stats = layer->stats();
-    facts.capacity += shape_.scales ? layer->sizing().capacity() : shape_.capacity;
+    // Of an exact one all goes into the last.
+    const std::uint64_t before = is_exact() ? 0 : facts.capacity;
+    facts.capacity = shape_.scales ? before + layer->sizing().capacity() : shape_.capacity;
     facts.bytes += stats.bytes;
     facts.buckets += stats.buckets;
   }
@@ -119,7 +126,7 @@ bool FilledFilter::is_full() const noexcept {
 }
 
 filter::Sizing FilledFilter::next_sizing() const {
-  if (!is_rebuilt()) {
+  if (!is_exact()) {
     return sizing_of(shape_, layers_.size());
   }
   Shape larger = shape_;
@@ -128,38 +135,68 @@ filter::Sizing FilledFilter::next_sizing() const {
 }
 
 std::optional<std::uint64_t> FilledFilter::bytes_to_grow() const {
-  const bool has_most = is_rebuilt() ? layers_.back()->sizing().capacity() >= kItemsMax
-                                     : layers_.size() == kLayersMax;
+  const bool has_most = layers_.size() == kLayersMax ||
+                        (is_exact() && layers_.back()->sizing().capacity() >= kItemsMax);
   return !shape_.scales || has_most ? std::nullopt : std::optional(bytes_of(next_sizing()));
 }
 
 std::uint64_t FilledFilter::bytes_when_grown() const {
-  return bytes_of(next_sizing()) + (is_rebuilt() ? 0 : bytes());
+  return bytes_of(next_sizing()) + bytes();
 }
 
 std::unique_ptr<FilledFilter> FilledFilter::grown() const {
   Layers layers = layers_;
-  if (is_rebuilt()) {
-    layers.back() = layers_.back()->rebuilt(next_sizing());
-  } else {
-    layers.push_back(std::make_shared<CuckooFilter>(next_sizing(), layers_.back()->secret()));
-  }
+  layers.push_back(std::make_shared<CuckooFilter>(next_sizing(), layers_.back()->secret()));
   return std::make_unique<FilledFilter>(shape_,
                                         std::move(layers),
                                         items_.load(std::memory_order_relaxed),
                                         erased_.load(std::memory_order_relaxed));
 }
 
+bool FilledFilter::is_moved() const {
+  return is_exact() && layers_.size() > 1 && layers_.front()->stats().items == 0;
+}
+
+std::unique_ptr<FilledFilter> FilledFilter::moved() const {
+  return std::make_unique<FilledFilter>(shape_,
+                                        Layers(layers_.begin() + 1, layers_.end()),
+                                        items_.load(std::memory_order_relaxed),
+                                        erased_.load(std::memory_order_relaxed));
+}
+
+bool FilledFilter::is_known(std::uint64_t hash) const {
+  return is_exact() ? layers_.back()->may_contain(hash) || count(hash) != 0 : may_contain(hash);
+}
+
+// Also this one, if it is there: all of a hash is counted in one layer.
+void FilledFilter::move_some(std::uint64_t hash) {
+  if (!is_exact() || layers_.size() == 1) {
+    return;
+  }
+  CuckooFilter& last = *layers_.back();
+  const std::span<const std::shared_ptr<CuckooFilter>> old(layers_.begin(), layers_.end() - 1);
+  for (const auto& layer : old) {
+    layer->give(hash, last);
+  }
+  const auto next =
+      std::ranges::find_if(old, [](const auto& layer) { return layer->stats().items != 0; });
+  if (next != old.end()) {
+    (*next)->give_some(kMovesPerItem, last);
+  }
+}
+
 void FilledFilter::add(std::uint64_t hash) {
+  move_some(hash);
   layers_.back()->insert(hash);
   add_to(items_, 1);
 }
 
 bool FilledFilter::erase(std::uint64_t hash) {
+  move_some(hash);
   CuckooFilter* only = nullptr;
   std::size_t holding = 0;
   for (const auto& layer : layers_) {
-    if (layer->may_contain(hash)) {
+    if (is_exact() ? layer->count(hash) != 0 : layer->may_contain(hash)) {
       only = layer.get();
       ++holding;
     }

@@ -13,17 +13,21 @@
 //                17 bytes more for each, and says that there is no such item
 //
 // Growth. A cuckoo filter alone cannot be made larger, as it does not know its items. An `exact`
-// one does, and is rebuilt. Any other gets a layer, of growth() times the items of the last one and
-// half of its false positive rate: all layers together keep the promise. Where several layers may
-// hold an item that is erased, none loses anything: a stale item is a false positive, the wrong one
-// taken out would be a hidden one.
+// one does: it gets a layer of growth() times the items, and each change from then on moves
+// kMovesPerItem of those that it counts there, until the old layer counts none and is_moved(). What
+// was found in that one is found in it until it goes: till then an item that was moved and then
+// erased may be a false positive, and both layers have theirs. Any other gets a layer, of growth()
+// times the items of the last one and half of its false positive rate: all layers together keep the
+// promise. Where several layers may hold an item that is erased, none loses anything: a stale item
+// is a false positive, the wrong one taken out would be a hidden one.
 //
-// A filter does not change its layers: grown() is another one, which has the same tables.
+// A filter does not change its layers: grown() and moved() are others, which have the same tables.
 //
 // An unsure one stands for a filter that this guard cannot have: it has no layers, and any item may
 // be in it. Nothing is added to it, and nothing erased.
 //
-// Threads:   may_contain() and facts() from any; all else, and grown() of it, from one writer.
+// Threads:   may_contain() and facts() from any; all else, also of grown() and moved(), from one
+//            writer.
 // Lifetimes: the tables live as long as any filter that has them.
 // Errors:    none, but std::bad_alloc, after which all is as before.
 // Limits:    kLayersMax; kItemsMax in the last layer.
@@ -66,6 +70,7 @@ struct Shape {
 };
 
 inline constexpr std::size_t kLayersMax = 32;
+inline constexpr std::size_t kMovesPerItem = 4;  // 1 us; less than a quarter of a layer is to come
 inline constexpr std::uint64_t kItemsMax = std::uint64_t{1} << 33U;
 inline constexpr std::uint32_t kExpansionMax = 32768;  // RedisBloom's
 
@@ -108,10 +113,16 @@ class FilledFilter {
   // --- the writer ---
   // Before an item is added: there is no room for it in the last layer.
   bool is_full() const noexcept;
-  // What the next layer takes, or the larger table; nothing: it does not grow.
+  // What the next layer takes; nothing: it does not grow.
   std::optional<std::uint64_t> bytes_to_grow() const;
   std::uint64_t bytes_when_grown() const;       // if bytes_to_grow() has a value
   std::unique_ptr<FilledFilter> grown() const;  // the same
+  // The first layer counts nothing any more; and without it.
+  bool is_moved() const;
+  std::unique_ptr<FilledFilter> moved() const;
+  // Whether an item that may not be there yet is none to be added. What was moved and erased is
+  // one, although may_contain() finds it.
+  bool is_known(std::uint64_t hash) const;
 
   void add(std::uint64_t hash);
   // False: there was none.
@@ -120,7 +131,8 @@ class FilledFilter {
 
  private:
   static filter::Sizing sizing_of(const Shape& shape, std::size_t layer);
-  bool is_rebuilt() const { return shape_.kind == Kind::cuckoo && shape_.exact; }
+  bool is_exact() const { return shape_.kind == Kind::cuckoo && shape_.exact; }
+  void move_some(std::uint64_t hash);
   filter::Sizing next_sizing() const;
 
   Shape shape_;

@@ -205,6 +205,11 @@ Outcome Filters::change_items(const Operation& operation, const Named& before) {
     }
   }
   now_.items += named.filter->items();
+  if (named.filter->is_moved()) {
+    go(named.filter->bytes(), false);
+    named.filter = named.filter->moved();
+    come(named.filter->bytes(), false);
+  }
   if (named.filter != before.filter) {
     all_.set(operation.filter, std::move(named));
     has_changed_ = true;
@@ -297,7 +302,7 @@ ItemOutcome Filters::make_room(const Operation& operation, Named& named) {
 }
 
 ItemOutcome Filters::add_item(std::uint64_t hash, const Operation& operation, Named& named) {
-  if (operation.kind == Operation::Kind::add_if_new && named.filter->may_contain(hash)) {
+  if (operation.kind == Operation::Kind::add_if_new && named.filter->is_known(hash)) {
     return ItemOutcome::not_done;
   }
   const ItemOutcome room = make_room(operation, named);

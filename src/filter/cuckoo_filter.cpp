@@ -161,21 +161,27 @@ void CuckooFilter::fail_open() noexcept {
   cells.store_stash_mask(cells.load_stash_mask() | kStashSpilled);
 }
 
-std::unique_ptr<CuckooFilter> CuckooFilter::rebuilt(const Sizing& sizing) const {
-  if (!counts_) {
-    return nullptr;
+bool CuckooFilter::give(std::uint64_t hash, CuckooFilter& next) {
+  const std::uint64_t count = counts_->count(hash);
+  if (count == 0) {
+    return false;
   }
-  Sizing exact = sizing;
-  exact.deletes = DeleteMode::exact;
-  auto next = std::make_unique<CuckooFilter>(exact, secret());
-  counts_->for_each([&](std::uint64_t hash, std::uint64_t count) {
-    next->insert(hash);
-    if (count > 1) {
-      next->counts_->add(hash, count - 1);
-      add(next->items_, static_cast<std::int64_t>(count - 1));
-    }
-  });
-  return next;
+  next.insert(hash);
+  if (count > 1) {
+    next.counts_->add(hash, count - 1);
+    add(next.items_, static_cast<std::int64_t>(count - 1));
+  }
+  counts_->take(hash);
+  add(items_, -static_cast<std::int64_t>(count));
+  return true;
+}
+
+bool CuckooFilter::give_some(std::size_t most, CuckooFilter& next) {
+  auto first = counts_->first();
+  for (; first && most > 0; --most, first = counts_->first()) {
+    give(first->hash, next);
+  }
+  return first.has_value();
 }
 
 void CuckooFilter::use_kernel(LookupKernel kernel) {

@@ -31,7 +31,7 @@
 //   exact     the writer also counts each 64-bit hash (exact_counts.h, 11 to 17 bytes per key).
 //             Only the first insert and the last erase of a hash change the table, so any order of
 //             rows is right, erases of unknown keys change nothing, identities need not be unique,
-//             and a larger filter can be built without asking the database (rebuilt()).
+//             and a larger filter can take them over without asking the database (give()).
 // In no mode does inserting one identity many times fill buckets or ask for growth.
 //
 // Threads:   may_contain(), hash(), stats() from any thread at any time; all else from one writer.
@@ -115,8 +115,12 @@ class CuckooFilter {
   // From now on every look-up answers "may exist". For filters that cannot be kept up to date.
   void fail_open() noexcept;
 
-  // `exact` only (else null): a new filter of this sizing with the same keys, counts and secret.
-  [[nodiscard]] std::unique_ptr<CuckooFilter> rebuilt(const Sizing& sizing) const;
+  // Of `exact` ones with the same secret: has `next` count this hash, as often, in its place. The
+  // table stays as it is: whoever looks it up here finds what was found before. False: it is not
+  // counted here.
+  bool give(std::uint64_t hash, CuckooFilter& next);
+  // The same of up to `most` hashes. False: none is counted here any more.
+  bool give_some(std::size_t most, CuckooFilter& next);
 
   // Which of the batch look-ups is used; the best this machine has unless a test says otherwise.
   void use_kernel(LookupKernel kernel);

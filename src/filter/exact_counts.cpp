@@ -37,6 +37,7 @@ void ExactCounts::allocate(std::uint64_t slots) {
 
 void ExactCounts::use(std::uint64_t slots) noexcept {
   slots_ = slots;
+  first_ = 0;
   hashes_ = memory_->words();
   counts_ = reinterpret_cast<std::uint8_t*>(hashes_ + slots);
 }
@@ -78,6 +79,7 @@ bool ExactCounts::add(std::uint64_t hash, std::uint64_t times) {
     slot = find(hash);
   }
   keep(slot);
+  first_ = std::min(first_, slot);
   hashes_[slot] = hash;
   set_count(slot, times);
   ++keys_;
@@ -99,12 +101,32 @@ ExactCounts::Removal ExactCounts::remove(std::uint64_t hash) {
   return Removal::last;
 }
 
+std::uint64_t ExactCounts::take(std::uint64_t hash) {
+  const std::uint64_t slot = find(hash);
+  if (counts_[slot] == 0) {
+    return 0;
+  }
+  const std::uint64_t count = count_at(slot);
+  set_count(slot, 0);
+  --keys_;
+  close_gap(slot);
+  return count;
+}
+
+std::optional<ExactCounts::Counted> ExactCounts::first() {
+  while (first_ < slots_ && counts_[first_] == 0) {
+    ++first_;
+  }
+  return first_ < slots_ ? std::optional(Counted{hashes_[first_], count_at(first_)}) : std::nullopt;
+}
+
 // Moves later entries of the run back so that no probe stops at the gap before its hash.
 void ExactCounts::close_gap(std::uint64_t gap) {
   for (std::uint64_t slot = next(gap); counts_[slot] != 0; slot = next(slot)) {
     if (distance(home(hashes_[slot]), slot) >= distance(gap, slot)) {
       keep(gap);
       keep(slot);
+      first_ = std::min(first_, gap);
       hashes_[gap] = hashes_[slot];
       counts_[gap] = counts_[slot];
       counts_[slot] = 0;

@@ -38,6 +38,15 @@ class ExactCounts {
   bool add(std::uint64_t hash, std::uint64_t times = 1);
   Removal remove(std::uint64_t hash);
   [[nodiscard]] std::uint64_t count(std::uint64_t hash) const;
+  struct Counted {
+    std::uint64_t hash;
+    std::uint64_t count;
+  };
+  // The hash in the first slot that is in use. Whoever takes out one after the other goes through
+  // all slots once.
+  [[nodiscard]] std::optional<Counted> first();
+  // Takes it out, however often it is there; that often it was.
+  std::uint64_t take(std::uint64_t hash);
 
   void prefetch(std::uint64_t hash) const noexcept;
 
@@ -109,6 +118,7 @@ class ExactCounts {
   std::uint8_t* counts_ = nullptr;  // 0 = free slot
   std::uint64_t slots_ = 0;
   std::uint64_t keys_ = 0;
+  std::uint64_t first_ = 0;  // no slot before it is in use
   std::unordered_map<std::uint64_t, std::uint64_t> large_;
   BeforeImages images_;
 };

@@ -22,6 +22,9 @@ void add(std::shared_ptr<FilledFilter>& filter, std::uint64_t hash) {
     filter = filter->grown();
   }
   filter->add(hash);
+  if (filter->is_moved()) {
+    filter = filter->moved();
+  }
 }
 
 std::shared_ptr<FilledFilter> filled_with(const Shape& shape, std::uint64_t items) {
@@ -117,12 +120,49 @@ TEST(FilledFilter, that_is_exact_erases_nothing_that_was_never_added) {
   const Shape shape{
       .kind = Kind::cuckoo, .capacity = 1000, .false_positive_rate = 0.1, .exact = true};
   const auto filter = filled_with(shape, 5000);
-  EXPECT_EQ(filter->layers().size(), 1U);
+  EXPECT_LE(filter->layers().size(), 2U);
   for (std::uint64_t i = 5000; i < 25'000; ++i) {
     EXPECT_FALSE(filter->erase(hash_of(i)));
   }
   for (std::uint64_t i = 0; i < 5000; ++i) {
     ASSERT_TRUE(filter->may_contain(hash_of(i))) << i;
+  }
+}
+
+// Each change moves some of what the old layer counts; nothing is hidden meanwhile, and what is
+// erased can be added again.
+TEST(FilledFilter, that_is_exact_moves_what_it_has_to_a_larger_layer_bit_by_bit) {
+  const Shape shape{.kind = Kind::cuckoo, .capacity = 1000, .exact = true};
+  std::shared_ptr<FilledFilter> filter = filled_with(shape, 0);
+  std::uint64_t items = 0;
+  for (; !filter->is_full(); ++items) {
+    filter->add(hash_of(items));
+  }
+  filter = filter->grown();
+  ASSERT_EQ(filter->layers().size(), 2U);
+  const std::uint64_t before = items;
+  int changes = 0;
+  for (; !filter->is_moved(); ++changes) {
+    const std::uint64_t old = hash_of(static_cast<std::uint64_t>(changes) * 7 % before);
+    EXPECT_TRUE(filter->erase(old));
+    EXPECT_FALSE(filter->is_known(old)) << "it can be added if it is not there";
+    EXPECT_FALSE(filter->erase(old));
+    filter->add(old);
+    filter->add(hash_of(items++));
+    EXPECT_EQ(filter->count(old), 1U);
+    EXPECT_EQ(filter->facts().items, items);
+    for (std::uint64_t i = 0; i < items; i += 13) {
+      ASSERT_TRUE(filter->may_contain(hash_of(i))) << i;
+    }
+    ASSERT_EQ(filter->misfit(), std::nullopt);
+  }
+  EXPECT_GT(changes, 10);
+  EXPECT_FALSE(filter->is_full()) << "it has moved before it grows again";
+  filter = filter->moved();
+  EXPECT_EQ(filter->layers().size(), 1U);
+  for (std::uint64_t i = 0; i < items; ++i) {
+    ASSERT_TRUE(filter->may_contain(hash_of(i))) << i;
+    ASSERT_EQ(filter->count(hash_of(i)), 1U) << i;
   }
 }
 

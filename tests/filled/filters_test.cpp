@@ -353,6 +353,37 @@ TEST_F(FiltersTest, number_filters_anew_when_all_are_cleared) {
   EXPECT_EQ(find("a")->incarnation, 1U);
 }
 
+// An operation moves a few of its items, however many there are: the old layer goes when it is
+// empty.
+TEST_F(FiltersTest, that_are_exact_grow_a_little_with_each_operation) {
+  const Shape shape{.kind = Kind::cuckoo, .capacity = 10'000, .exact = true};
+  make("a", shape);
+  std::uint64_t item = 0;
+  const auto next = [&] {
+    return apply({.kind = add, .filter = "a", .shape = shape, .hashes = {hash_of(item++)}});
+  };
+  while (find("a")->filter->layers().size() == 1) {
+    EXPECT_EQ(next().status, Status::done);
+  }
+  const std::uint64_t both = filters_.totals().bytes;
+  EXPECT_EQ(both, find("a")->filter->bytes());
+  const std::uint64_t left = find("a")->filter->layers().front()->stats().items;
+  EXPECT_GT(left, 10'000U - kMovesPerItem - 1);
+  Filters other(kSecret);  // that begins in the middle
+  ASSERT_TRUE(other.restore(filters_.dump()).has_value());
+  EXPECT_EQ(other.totals().unsure, 0U);
+  std::uint64_t more = 0;
+  for (; find("a")->filter->layers().size() == 2; ++more) {
+    const std::uint64_t hash = hash_of(item);
+    EXPECT_EQ(next().status, Status::done);
+    other.apply({.kind = add, .filter = "a", .shape = shape, .hashes = {hash}});
+  }
+  EXPECT_LE(more, left / kMovesPerItem + 1);
+  EXPECT_LT(filters_.totals().bytes, both);
+  EXPECT_EQ(filters_.totals().items, item);
+  EXPECT_EQ(other.dump(), filters_.dump());
+}
+
 // Whoever has applied the same has the same, to the byte.
 TEST_F(FiltersTest, are_the_same_wherever_the_same_was_applied) {
   Filters other(kSecret);

@@ -88,6 +88,28 @@ std::unique_ptr<ExactCounts> restored(const std::vector<std::uint64_t>& hashes,
   return counts->fill(std::move(large)) ? std::move(counts) : nullptr;
 }
 
+// Whoever takes out the first one goes through all, also where a run goes on at the front.
+TEST(ExactCounts, gives_each_hash_once_in_the_order_of_its_slots) {
+  ExactCounts counts(1000);
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    counts.add(testing::nth_hash(1, i), 1 + i);
+  }
+  std::uint64_t sum = 0;
+  std::uint64_t taken = 0;
+  while (const auto first = counts.first()) {
+    EXPECT_EQ(counts.take(first->hash), first->count);
+    EXPECT_EQ(counts.take(first->hash), 0U);
+    sum += first->count;
+    if (++taken == 500) {
+      counts.add(testing::nth_hash(2, 1));
+    }
+  }
+  EXPECT_EQ(taken, 1001U);
+  EXPECT_EQ(sum, 1000U * 1001 / 2 + 1);
+  EXPECT_EQ(counts.keys(), 0U);
+  EXPECT_TRUE(counts.large_counts().empty());
+}
+
 TEST(ExactCounts, refuses_arrays_whose_probes_would_not_end) {
   const std::vector<std::uint64_t> hashes(32, 5);
   const auto restore = [&hashes](std::uint8_t count, auto large) {
