@@ -84,6 +84,8 @@ void ChangeQueue::sent(std::uint64_t counter, Batch batch) {
 std::vector<UnfinishedDump> ChangeQueue::came_back(std::uint64_t counter,
                                                    std::span<Outcome> outcomes) {
   std::vector<UnfinishedDump> dumps;
+  dumps.reserve(static_cast<std::size_t>(
+      std::ranges::count_if(outcomes, [](const Outcome& each) { return each.image != nullptr; })));
   auto node = in_flight_.extract(counter);
   if (node.empty()) {  // too late
     return dumps;

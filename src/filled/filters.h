@@ -119,6 +119,7 @@ class Filters {
   Outcome begin_loading(const Operation& operation);
   void end_loading(AllLoading::iterator loading);
   void receive(Loading& loading, std::string_view piece);
+  static void keep_piece(FiltersImage::Pieces& pieces, std::string_view piece);
   bool read_piece(Loading& loading, std::string_view piece) const;
   Outcome load_whole(const Operation& operation, const Loading& loading);
   Outcome load_unsure(const Operation& operation, const Loading& loading);

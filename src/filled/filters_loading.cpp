@@ -39,6 +39,21 @@ Outcome Filters::begin_loading(const Operation& operation) {
   return {};
 }
 
+// Whoever sends many small ones has a few large ones kept: an image may have those of before.
+void Filters::keep_piece(FiltersImage::Pieces& pieces, std::string_view piece) {
+  if (piece.empty()) {
+    return;
+  }
+  if (pieces.empty() || pieces.back()->size() + piece.size() > kBlobBytesMax) {
+    pieces.push_back(std::make_shared<const std::string>(piece));
+    return;
+  }
+  std::string joined;
+  joined.reserve(pieces.back()->size() + piece.size());
+  joined.append(*pieces.back()).append(piece);
+  pieces.back() = std::make_shared<const std::string>(std::move(joined));
+}
+
 // False: there is no memory for it.
 bool Filters::read_piece(Loading& loading, std::string_view piece) const {
   try {
@@ -47,7 +62,7 @@ bool Filters::read_piece(Loading& loading, std::string_view piece) const {
           hash_.secret(), loading.claimed, filter::FilterFileOrigin::stranger);
     }
     loading.reader->add(piece);
-    loading.pieces.push_back(std::make_shared<const std::string>(piece));
+    keep_piece(loading.pieces, piece);
     return true;
   } catch (const std::bad_alloc&) {
     loading.pieces = {};

@@ -106,6 +106,7 @@ void LocalStore::make_dump(UnfinishedDump& dump) {
     const std::lock_guard lock(mutex_);
     dump.image.reset();
   }
+  do_what_waits();
   dump.change->finish(std::move(outcome));
 }
 
@@ -198,12 +199,13 @@ void LocalStore::keep() {
   std::shared_ptr<FiltersImage> image;
   try {
     image = begin_file();
+    do_what_waits();
     if (!image) {
       return;
     }
     auto written = filter::WrittenFilterFile::write(
         settings_.path, [&](std::string& out) { return take_turn(*image, out); });
-    if (image->is_lost()) {
+    if (written && is_lost(*image)) {
       throw std::bad_alloc();
     }
     const auto placed = written ? written->put_in_place() : std::unexpected(written.error());
@@ -233,9 +235,18 @@ std::shared_ptr<FiltersImage> LocalStore::begin_file() {
 }
 
 void LocalStore::end_file(std::shared_ptr<FiltersImage>& image, bool is_written) {
+  {
+    const std::lock_guard lock(mutex_);
+    image.reset();
+    has_changed_ = has_changed_ || !is_written;  // once more, next time
+  }
+  do_what_waits();
+}
+
+// Operations may make it so.
+bool LocalStore::is_lost(const FiltersImage& image) {
   const std::lock_guard lock(mutex_);
-  image.reset();
-  has_changed_ = has_changed_ || !is_written;  // once more, next time
+  return image.is_lost();
 }
 
 }  // namespace cuckooguard::filled

@@ -69,6 +69,7 @@ class LocalStore final : public Store {
   void keep();
   std::shared_ptr<FiltersImage> begin_file();
   void end_file(std::shared_ptr<FiltersImage>& image, bool is_written);
+  bool is_lost(const FiltersImage& image);
   void do_what_waits();
   void apply(const Changes& changes);  // with `mutex_`
 

@@ -57,6 +57,8 @@ class BeforeImage {
 // The images that are being read of one array. Few: each change goes through all.
 class BeforeImages {
  public:
+  // For one more: add() of that cannot fail.
+  void reserve() { images_.reserve(images_.size() + 1); }
   void add(BeforeImage& image) { images_.push_back(&image); }
   void remove(const BeforeImage& image) noexcept { std::erase(images_, &image); }
   // The array is another one from now on: what they are of does not change any more.

@@ -23,8 +23,11 @@ FilterFileImage::FilterFileImage(std::shared_ptr<CuckooFilter> filter)
       parts_(header_),
       words_(std::as_const(FilterFileAccess::table(*filter_)).cells().words()),
       payload_words_(parts_.payload_bytes() / sizeof(std::uint64_t)) {
+  BeforeImages& of_words = FilterFileAccess::table(*filter_).cells().images();
+  of_words.reserve();
   ExactCounts* const counts = FilterFileAccess::counts(*filter_);
   if (counts != nullptr) {
+    counts->images().reserve();
     counts_memory_ = counts->memory();
     counts_.emplace(counts->words());
     for (const LargeCount& each : large_counts_of(*counts)) {
@@ -32,7 +35,7 @@ FilterFileImage::FilterFileImage(std::shared_ptr<CuckooFilter> filter)
     }
     counts->images().add(*counts_);
   }
-  FilterFileAccess::table(*filter_).cells().images().add(words_);
+  of_words.add(words_);  // from here on nothing throws: the destructor takes them out
 }
 
 FilterFileImage::~FilterFileImage() {

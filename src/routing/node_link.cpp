@@ -54,7 +54,12 @@ bool NodeLink::may_leave(const Travel& travel) {
 }
 
 void NodeLink::pass(std::string_view bytes, const Travel& travel) {
-  node_->is_asked(loop_.now());
+  if (route_.is_lost()) {
+    return;
+  }
+  if (travel.is_prompt) {
+    node_->is_asked(loop_.now());
+  }
   if (travel.asks) {
     route_.send(kAsking);
   }
@@ -105,6 +110,25 @@ void NodeLink::on_upstream_refused(std::string_view error) {
     owner_.on_link_bytes(*this, error);
   }
   send_waiting();
+}
+
+// A node that is full or busy refuses what needs a connection, as one Redis would.
+void NodeLink::on_upstream_lost() {
+  if (!route_.is_pinned() && !owed.empty() && upstream::is_of_redis_itself(refusal_)) {
+    refuse_all(std::exchange(refusal_, {}));
+  }
+  is_unwelcome_ = !refusal_.empty() || (owed.empty() && !route_.has_own());
+  owner_.on_link_lost(*this);
+}
+
+// Nothing of it has been run. What is sent meanwhile is refused as well.
+void NodeLink::refuse_all(std::string_view error) {
+  waiting_.clear();
+  waiting_bytes_ = 0;
+  waiting_replies_ = 0;
+  while (!owed.empty() && owner_.is_up()) {
+    owner_.on_link_bytes(*this, error);
+  }
 }
 
 }  // namespace cuckooguard::routing

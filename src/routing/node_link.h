@@ -61,6 +61,7 @@ struct RoutedPart {
 // How something is sent.
 struct Travel {
   redis::Lane lane = redis::Lane::own;
+  bool is_prompt = false;   // a node that does not hang replies at once
   bool asks = false;        // ASKING comes first
   std::size_t replies = 1;  // parts that are owed one for it, ASKING's included
 };
@@ -78,6 +79,7 @@ class NodeLink final : public io::Disposable, upstream::Route::Owner, upstream::
     virtual resp::ConnectionState told() const = 0;
     virtual bool is_transferable(const NodeLink& link) const = 0;
     virtual std::uint32_t beginnings() const = 0;
+    virtual bool is_up() const = 0;
 
    protected:
     ~Owner() = default;
@@ -103,6 +105,8 @@ class NodeLink final : public io::Disposable, upstream::Route::Owner, upstream::
   void settle();
   bool has_own() const { return route_.has_own(); }
   const std::string& refusal() const { return refusal_; }
+  // It was lost, and not with a connection: Redis does not let the client in any more.
+  bool is_unwelcome() const { return is_unwelcome_; }
   void close();
 
   const config::Address address;
@@ -131,12 +135,13 @@ class NodeLink final : public io::Disposable, upstream::Route::Owner, upstream::
   void on_upstream_down() override { owner_.on_link_down(); }
   void on_upstream_refused(std::string_view error) override;
   void on_upstream_turned_away(std::string_view error) override { refusal_ = error; }
-  void on_upstream_lost() override { owner_.on_link_lost(*this); }
+  void on_upstream_lost() override;
   void on_entry_known() override;
 
   bool may_leave(const Travel& travel);
   void pass(std::string_view bytes, const Travel& travel);
   void send_waiting();
+  void refuse_all(std::string_view error);
 
   io::Loop& loop_;
   Owner& owner_;
@@ -145,6 +150,7 @@ class NodeLink final : public io::Disposable, upstream::Route::Owner, upstream::
   std::size_t waiting_bytes_ = 0;
   std::size_t waiting_replies_ = 0;
   bool is_up_ = false;
+  bool is_unwelcome_ = false;
   std::string refusal_;
   upstream::Route route_;  // last: its callbacks need all of the above
 };

@@ -35,6 +35,8 @@ class Node {
  public:
   // No byte for so long although some are awaited: another node is asked what any may be asked.
   static constexpr std::chrono::milliseconds kSilentFor{250};
+  // Who has asked may have gone, and the reply with him.
+  static constexpr std::chrono::seconds kSilenceCounts{5};
   static constexpr std::uint32_t kInFlightMax = 1024;  // of a client, on what it shares
 
   Node(io::Loop& loop, config::Upstream of_node, const NodeUsers& users)
@@ -48,10 +50,15 @@ class Node {
   Node& operator=(const Node&) = delete;
   ~Node() = default;
 
-  void is_asked(io::TimePoint now) { asked_at_ = asked_at_ == io::TimePoint{} ? now : asked_at_; }
+  // Something that does not wait on the node.
+  void is_asked(io::TimePoint now) {
+    asked_at_ = asked_at_ == io::TimePoint{} ? now : asked_at_;
+    asked_last_ = now;
+  }
   void is_heard() { asked_at_ = {}; }
   bool is_silent(io::TimePoint now) const {
-    return asked_at_ != io::TimePoint{} && now - asked_at_ > kSilentFor;
+    return asked_at_ != io::TimePoint{} && now - asked_at_ > kSilentFor &&
+           now - asked_last_ < kSilenceCounts;
   }
 
   config::Upstream settings;
@@ -60,6 +67,7 @@ class Node {
 
  private:
   io::TimePoint asked_at_{};  // since when a byte is awaited; the epoch: none is
+  io::TimePoint asked_last_{};
 };
 
 class Nodes {

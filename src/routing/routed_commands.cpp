@@ -44,10 +44,6 @@ NodeLink* RoutedTransport::subscribed_only() const {
 }
 
 bool RoutedTransport::take_command(std::string_view raw) {
-  if (any_master() == nullptr) {
-    answer(kNotServed);
-    return true;
-  }
   const Words words = worker_.arguments.views();
   const redis::Command& command = redis::find_command(words.front());
   const Routing routing = routing_of(command, words);
@@ -59,6 +55,10 @@ bool RoutedTransport::take_command(std::string_view raw) {
   }
   if (transaction_.link != nullptr) {
     return take_in_transaction(command, raw);
+  }
+  if (any_master() == nullptr) {
+    answer(kNotServed);
+    return true;
   }
   NodeLink* const subscribed = subscribed_only();
   if (subscribed != nullptr && routing.to != RoutedTo::pubsub &&
@@ -205,23 +205,21 @@ void RoutedTransport::look_after_home() {
     if (state_ == State::connecting && tried_ + 1 < worker_.routes.masters().size()) {
       lose_home();
     } else if (state_ == State::up && owes_for_any(home_)) {
-      if (home_->is_silent()) {
+      if (home_->is_silent() && large_.link == nullptr) {
         leave_home();
-      } else {
-        look_after_home();
       }
+      look_after_home();
     }
   });
 }
 
 // Whatever it owes another node may say, and nothing of the client's is there.
-bool RoutedTransport::owes_for_any(const NodeLink* link) const {
-  const bool has_state = link == nullptr || link->subscriptions.any() ||
-                         transaction_.link == link || watched_ == link || large_.link == link;
-  return !has_state && !link->owed.empty() &&
-         std::ranges::all_of(link->owed, [](const RoutedPart& part) {
+bool RoutedTransport::owes_for_any(const NodeLink* link) {
+  return link != nullptr && !has_state_on(*link) && !link->owed.empty() &&
+         link->framer.at_reply_boundary() &&
+         std::ranges::all_of(link->owed, [this](const RoutedPart& part) {
            return part.slot == RoutedPart::kNoSlot && !part.command.empty() &&
-                  part.redirects < kRedirectsMax;
+                  part.redirects < kRedirectsMax && !entry(part.entry).is_begun;
          });
 }
 
@@ -239,11 +237,11 @@ void RoutedTransport::leave_home() {
     ++part.redirects;
     send_part(*home_, command, std::move(part));
   }
-  look_after_home();
 }
 
 void RoutedTransport::send_part(NodeLink& link, std::string_view raw, RoutedPart part) {
-  link.send(raw, {.lane = part.lane});
+  const bool is_for_any = part.slot == RoutedPart::kNoSlot && !part.command.empty();
+  link.send(raw, {.lane = part.lane, .is_prompt = is_for_any || redis::is_shared(part.lane)});
   link.owed.push_back(std::move(part));
 }
 

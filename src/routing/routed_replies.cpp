@@ -162,6 +162,11 @@ void RoutedTransport::deliver(const RoutedPart& part, std::string_view bytes) {
     return;
   }
   Entry& of = entry(part.entry);
+  if (output_.size() + bytes.size() > kHeldMax) {
+    lose();  // what is shared is read, although this client does not read
+    output_.clear();
+    return;
+  }
   if (of.merge != Merge::none) {
     of.replies[part.index].append(bytes);
     hold(bytes.size());
@@ -196,6 +201,10 @@ void RoutedTransport::finish(NodeLink& link, std::string_view error) {
   link.owed.pop_front();
   release(part.bytes_kept());
   const bool is_redirect = !error.empty() && cluster::redirect_in(error) != cluster::Redirect::none;
+  if (!part.instead.empty() && !error.empty()) {
+    lose();  // it is still within MULTI
+    return;
+  }
   if (!part.instead.empty()) {
     RoutedPart told = part;
     told.instead = {};
@@ -386,7 +395,11 @@ bool RoutedTransport::may_send(const Flight& flight,
 
 void RoutedTransport::send_next(Flight& flight, Parts& from, NodeLink& link) {
   RoutedPart& part = from.front();
-  link.send(part.command, {.lane = part.lane, .asks = part.asks, .replies = part.asks ? 2U : 1U});
+  link.send(part.command,
+            {.lane = part.lane,
+             .is_prompt = redis::is_shared(part.lane),
+             .asks = part.asks,
+             .replies = part.asks ? 2U : 1U});
   if (part.asks) {
     link.owed.push_back({.reply = RoutedPart::Reply::unread});
   }

@@ -34,6 +34,14 @@ void label(resp::Labels& labels, const redis::StateChange& change) {
   }
 }
 
+// A HELLO that Redis refuses for its other arguments may have logged in before: nobody knows who
+// the connection is.
+bool may_be_half_done(const std::optional<redis::StateChange>& change) {
+  using redis::ChangeKind;
+  return change && (change->kind == ChangeKind::unclear ||
+                    (change->kind == ChangeKind::hello && change->authenticates));
+}
+
 }  // namespace
 
 // MULTI, EXEC, DISCARD, WATCH, UNWATCH outside of MULTI. The first leads to where WATCH was, or to
@@ -48,7 +56,7 @@ bool RoutedTransport::take_transaction(const redis::Command& command, std::strin
     case redis::Role::unwatch:
       return send_alone(link, raw, {.kind = Alone::unwatch});
     default:
-      return send_alone(link, raw, {.kind = Alone::end_multi});
+      return send_alone(link, raw, {.kind = command.name == "exec" ? Alone::exec : Alone::discard});
   }
 }
 
@@ -153,8 +161,9 @@ bool RoutedTransport::end_transaction(const redis::Command& command, std::string
   if (!entries_.empty()) {
     return false;
   }
-  const bool is_refused = transaction_.is_refused && command.name == "exec";
-  barrier_ = Barrier{.kind = Alone::end_multi};
+  const bool is_exec = command.name == "exec";
+  const bool is_refused = transaction_.is_refused && is_exec;
+  barrier_ = Barrier{.kind = is_exec ? Alone::exec : Alone::discard};
   send_part(*transaction_.link,
             is_refused ? kDiscard : raw,
             {.entry = add_entry(), .instead = is_refused ? kExecAbort : std::string_view()});
@@ -178,9 +187,9 @@ bool RoutedTransport::pin_transaction(std::uint16_t slot) {
   if (!entries_.empty()) {
     return false;
   }
-  send_part(*transaction_.link, kDiscard, {.reply = RoutedPart::Reply::unread});
+  send_part(*transaction_.link, kDiscard, {.reply = RoutedPart::Reply::must_be_ok});
   transaction_.link = link_to(*owner);
-  barrier_ = Barrier{.kind = Alone::moved_multi};
+  barrier_ = Barrier{.kind = Alone::moved_multi, .awaited = 2};
   send_part(*transaction_.link, kMulti, {.reply = RoutedPart::Reply::must_be_ok});
   return false;
 }
@@ -250,6 +259,8 @@ void RoutedTransport::settle_barrier() {
     case Alone::told:
       if (!is_refused) {
         settle_change(barrier);
+      } else if (may_be_half_done(barrier.change)) {
+        lose();
       }
       return;
     case Alone::multi:
@@ -260,10 +271,15 @@ void RoutedTransport::settle_barrier() {
     case Alone::moved_multi:
       send_replay();
       return;
-    case Alone::end_multi:
-      // Also of an EXEC that was refused: Redis discards what it does not run. Without MULTI it
-      // goes on watching.
+    case Alone::exec:
+      // Also of one that was refused: Redis discards what it does not run. Without MULTI it goes on
+      // watching.
       if (!is_refused || transaction_.link != nullptr) {
+        forget_transaction();
+      }
+      return;
+    case Alone::discard:  // one that is refused leaves all as it was
+      if (!is_refused) {
         forget_transaction();
       }
       return;
@@ -369,7 +385,7 @@ void RoutedTransport::tell_others(const NodeLink& told, const resp::ConnectionSt
     if (link.get() == &told || greeting->replies == 0) {
       continue;
     }
-    if (!link->has_own() || (link->is_silent() && !is_in_use(*link))) {
+    if (!link->has_own() || (link->is_silent() && link->owed.empty() && !has_state_on(*link))) {
       left.push_back(link.get());
       continue;
     }

@@ -325,7 +325,7 @@ NodeLink* RoutedTransport::any_master() {
   const bool is_one =
       home_ != nullptr &&
       (masters.empty() || std::ranges::find(masters, home_->address) != masters.end());
-  if (is_one && (!home_->is_silent() || is_in_use(*home_))) {
+  if (is_one && (!home_->is_silent() || !home_->owed.empty() || has_state_on(*home_))) {
     return home_;
   }
   const config::Address* const next = pick_master(home_ == nullptr ? nullptr : &home_->address);
@@ -346,13 +346,10 @@ const config::Address* RoutedTransport::pick_master(const config::Address* other
   return next;
 }
 
-bool RoutedTransport::is_in_use(const NodeLink& link) const {
-  return !link.owed.empty() || link.subscriptions.any() || transaction_.link == &link ||
-         watched_ == &link || large_.link == &link;
-}
-
-bool RoutedTransport::is_transferable(const NodeLink& link) const {
-  return !barrier_ && !is_in_use(link);
+// Of the client's, which another connection would not have.
+bool RoutedTransport::has_state_on(const NodeLink& link) const {
+  return link.subscriptions.any() || transaction_.link == &link || watched_ == &link ||
+         large_.link == &link;
 }
 
 void RoutedTransport::on_link_up(NodeLink& link) {
@@ -381,7 +378,7 @@ void RoutedTransport::on_link_lost(NodeLink& link) {
     if (&link == home_) {
       lose_home();
     }
-  } else if (!is_in_use(link) && link.refusal().empty()) {
+  } else if (link.owed.empty() && !has_state_on(link) && !link.is_unwelcome()) {
     drop(link);
   } else {
     if (entries_.empty() || !entries_.front().is_begun) {

@@ -106,11 +106,9 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   using Words = std::span<const std::string_view>;
   using Parts = std::list<RoutedPart>;
 
-  // lost: what is in output_ may be read.
-  enum class State : std::uint8_t { connecting, up, lost, closed };
+  enum class State : std::uint8_t { connecting, up, lost, closed };  // lost: output_ may be read
 
-  // A client's command that is owed a reply.
-  struct Entry {
+  struct Entry {  // a client's command that is owed a reply
     Merge merge = Merge::none;
     std::uint32_t awaited = 1;           // parts
     bool is_begun = false;               // some of its reply is in output_
@@ -133,7 +131,8 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
     others_told,
     multi,
     moved_multi,
-    end_multi,
+    exec,
+    discard,
     watch,
     unwatch,
     subscribe
@@ -173,8 +172,9 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   void on_link_down() override { worker_.routes.doubt(); }
   void on_link_lost(NodeLink& link) override;
   resp::ConnectionState told() const override { return told_; }
-  bool is_transferable(const NodeLink& link) const override;
+  bool is_transferable(const NodeLink& link) const override { return !has_state_on(link); }
   std::uint32_t beginnings() const override { return beginnings_; }
+  bool is_up() const override { return state_ == State::up; }
   void flush() override;
 
   // routed_transport.cpp: bytes in and out.
@@ -198,7 +198,7 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   }
   NodeLink* link_to(const config::Address& node);
   NodeLink* any_master();
-  bool is_in_use(const NodeLink& link) const;
+  bool has_state_on(const NodeLink& link) const;
   const config::Address* pick_master(const config::Address* other_than) const;
   void reach_home();
   void lose_home();
@@ -217,7 +217,7 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   void send_to(NodeLink& link, std::string_view raw);
   static void send_part(NodeLink& link, std::string_view raw, RoutedPart part);
   void look_after_home();
-  bool owes_for_any(const NodeLink* link) const;
+  bool owes_for_any(const NodeLink* link);
   void leave_home();
   bool send_alone(NodeLink& link, std::string_view raw, Barrier barrier);
   void take_chunk(const resp::Scan& scan, std::string_view bytes);

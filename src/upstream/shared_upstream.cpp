@@ -134,8 +134,7 @@ SharedConnection* SharedUpstream::unless_held_up(Access access) {
     return free->get();
   }
   SharedConnection& usual = *pipes.front();
-  const bool is_worth_as_much =
-      told_.login || (!any_is_up(access) && !any_is_up(other_than(access)));
+  const bool is_worth_as_much = told_.login || !any_is_up();
   return is_worth_as_much && !usual.is_held_up() ? &usual : spare_for(pipes);
 }
 
@@ -339,7 +338,7 @@ void SharedUpstream::on_lost(SharedConnection& connection,
   if (was_up && told_.login && members_ > 0) {
     pipes_of(Access::read).front()->open();
   }
-  if (was_up && !any_is_up(Access::read) && !any_is_up(Access::write)) {
+  if (was_up && !any_is_up()) {
     tell([](const Slot&) { return true; }, &Member::on_shared_down);
   }
   tell_who_waits();

@@ -113,6 +113,8 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
   bool is_proven();
   // Nobody is here, and nothing is to come.
   bool is_unused() const;
+  // What it has is closed then: at the latest before it is disposed of.
+  void close_if_unused();
   // Of the connection that the member's replies have come from.
   io::TimePoint opened_at(const Member& member) const;
   // A connection that was opened before this.
@@ -155,13 +157,15 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
     });
   }
   bool any_is_up(Access access) const;
+  bool any_is_up() const {
+    return any_pipe([](const SharedConnection& pipe) { return pipe.is_up(); });
+  }
   void ask_again_after(std::chrono::milliseconds time);
   void tend_later();
   void tend(Pipes& pipes);
   void tell_who_waits();
   template <class Whom>
   void tell(const Whom& whom, void (Member::*what)());
-  void close_if_unused();
   void refuse(const std::vector<SharedConnection::Run>& runs, const std::string& error);
   void lose(std::vector<SharedConnection::Run> runs, bool all);
 

@@ -46,11 +46,17 @@ void Upstreams::dispose_unused() {
   for (auto* const all : {&shared_, &retired_}) {
     for (auto& shared : *all) {
       if (shared->is_unused()) {
+        shared->close_if_unused();
         loop_.dispose(std::move(shared));
       }
     }
     std::erase(*all, nullptr);
   }
+}
+
+bool Upstreams::is_unused() {
+  dispose_unused();
+  return shared_.empty() && retired_.empty() && kept_.empty();
 }
 
 // What was opened before is worth more than what a new client would get. What is kept is lent to no

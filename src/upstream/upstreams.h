@@ -61,7 +61,7 @@ class Upstreams {
   bool may_retire(io::TimePoint opened_at) const { return loop_.now() - opened_at > kRetiredAfter; }
   bool is_retired(const SharedUpstream& shared) const;
   // Nobody has anything of it, and nothing is kept.
-  bool is_unused() const { return shared_.empty() && retired_.empty() && kept_.empty(); }
+  bool is_unused();
 
   // One for its owner alone: perhaps one that others have had (without a login: as join()), or one
   // that nobody has had.

@@ -88,6 +88,30 @@ TEST_F(FiltersImageTest, has_what_is_being_loaded) {
   EXPECT_TRUE(read == before);
 }
 
+// Each takes memory that no limit counts, and a step.
+TEST_F(FiltersImageTest, has_many_small_pieces_as_few) {
+  filters_.apply({.kind = add, .filter = "a", .missing = Operation::Missing::is_made});
+  const std::string bytes = filters_.apply({.kind = dump, .filter = "a"}).blob;
+  std::uint64_t piece = 0;
+  const auto load_piece = [&](std::string blob) {
+    filters_.apply({.kind = load, .filter = "b", .piece = ++piece, .blob = std::move(blob)});
+  };
+  load_piece(bytes.substr(0, 100));
+  for (std::size_t i = 100; i < 200; ++i) {
+    load_piece(bytes.substr(i, 1));
+    load_piece("");
+  }
+  const auto image = filters_.image();
+  std::string read;
+  int steps = 0;
+  while (image->step(read)) {
+    ++steps;
+  }
+  EXPECT_LT(steps, 50);
+  load_piece(bytes.substr(200));
+  EXPECT_NE(filters_.directory()->find("b"), nullptr);
+}
+
 TEST_F(FiltersImageTest, is_lost_when_another_one_is_begun) {
   change(50);
   const auto first = filters_.image();

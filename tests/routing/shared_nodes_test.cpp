@@ -1,166 +1,15 @@
-// Several clients of the routing endpoint, who share connections to its nodes: what travels on
-// which, and whom it concerns when one is lost.
-#include <algorithm>
-#include <functional>
-#include <map>
-#include <memory>
-#include <set>
-#include <string>
-#include <string_view>
-#include <vector>
+// What travels on which connection to a node of those that clients share, and whom it concerns when
+// one is lost or a node hangs.
+#include "routing/shared_nodes.h"
 
-#include <gtest/gtest.h>
-
-#include "cluster/map.h"
-#include "routing/routed_loop.h"
 #include "routing/routed_texts.h"
-#include "simulation/redis_requests.h"
-#include "simulation/resp_text.h"
-#include "simulation/sim_loop.h"
-#include "simulation/sim_transport.h"
-#include "upstream/connection.h"
 
 namespace cuckooguard::routing {
 namespace {
 
-using simulation::command;
-using simulation::SimLoop;
-using simulation::SimPeer;
-using simulation::SimTransport;
-using std::chrono::milliseconds;
-using Words = std::vector<std::string>;
-
-constexpr std::uint16_t kA = 7000;  // slots 0-8191: b
-constexpr std::uint16_t kB = 7001;  // the others: a
-
-// A node's connections; each replies at once, unless it hangs.
-struct Wire {
-  explicit Wire(SimLoop& loop, std::uint16_t of) : node(of), peer(loop) {}
-  std::uint16_t node;
-  SimPeer peer;
-  std::string input{};
-  std::vector<Words> heard{};
-
-  bool has_heard(std::string_view name) const {
-    return std::ranges::any_of(heard, [&](const Words& words) { return words.front() == name; });
-  }
-};
-
-struct Client final : upstream::Connection::Owner {
-  explicit Client(SimLoop& of) : loop(of) {}
-  void on_upstream_up() override {}
-  void on_upstream_bytes(std::string_view bytes) override { got += bytes; }
-  void on_upstream_progress() override {}
-  void on_upstream_lost() override { is_lost = true; }
-
-  void send(const Words& words) {
-    loop.as_batch([&] { connection->send(command(words)); });
-  }
-  // Its reply, within the horizon.
-  std::string ask(const Words& words, std::chrono::nanoseconds horizon = milliseconds(20)) {
-    send(words);
-    loop.run(horizon);
-    return std::exchange(got, {});
-  }
-
-  SimLoop& loop;
-  std::string got{};
-  bool is_lost = false;
-  std::unique_ptr<upstream::Connection> connection{};
-};
-
-class SharedNodesTest : public ::testing::Test {
- protected:
-  SharedNodesTest() {
-    loop_.on_connect([this](SimTransport& transport) {
-      auto wire = std::make_unique<Wire>(loop_, loop_.connected_address().port);
-      wire->peer.listen({.on_arrival = [this, wire = wire.get()] { serve(*wire); }});
-      transport.establish(wire->peer);
-      wires_.push_back(std::move(wire));
-    });
-    routed_.set(map("0-8191", "8192-16383"));
-  }
-  void TearDown() override {
-    EXPECT_EQ(loop_.failure(), "");
-    loop_.as_batch([this] {
-      for (const auto& client : clients_) {
-        client->connection->close();
-      }
-    });
-    loop_.as_batch([this] { clients_.clear(); });
-  }
-
-  static std::shared_ptr<const cluster::Map> map(const std::string& of_a,
-                                                 const std::string& of_b,
-                                                 bool is_ok = true) {
-    auto view = cluster::parse_nodes(
-        std::string(40, 'a') + " 10.0.0.1:7000@1 myself,master - 0 0 1 connected " + of_a + "\n" +
-            std::string(40, 'b') + " 10.0.0.1:7001@1 master - 0 0 2 connected " + of_b + "\n",
-        "10.0.0.1");
-    view->is_ok = is_ok;
-    return std::make_shared<const cluster::Map>(cluster::merge({&*view, 1}));
-  }
-
-  void serve(Wire& wire) {
-    wire.input += wire.peer.read();
-    for (;;) {
-      const simulation::Request request = simulation::next_request(wire.input);
-      if (hung_.contains(wire.node) || request.parsed != simulation::Parsed::command) {
-        return;
-      }
-      wire.input.erase(0, request.consumed);
-      wire.heard.push_back(request.words);
-      wire.peer.send(answer_(request.words));
-    }
-  }
-  static std::string usual_answer(const Words& words) {
-    static const std::map<std::string, std::string> kAnswers{
-        {"PING", "+PONG\r\n"},
-        {"GET", "$-1\r\n"},
-        {"EXEC", "*0\r\n"},
-        {"RESET", "+RESET\r\n"},
-        {"SUBSCRIBE", "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"},
-        {"CLIENT ID", ":7\r\n"}};
-    const std::string name = words.front() + (words.front() == "CLIENT" ? " " + words[1] : "");
-    const auto found = kAnswers.find(name);
-    return found == kAnswers.end() ? "+OK\r\n" : found->second;
-  }
-
-  Client& connect() {
-    Client& client = *clients_.emplace_back(std::make_unique<Client>(loop_));
-    loop_.as_batch([&] {
-      upstream::Connection::Owner& owner = client;
-      client.connection = std::make_unique<upstream::Connection>(routed_, settings_, owner);
-    });
-    return client;
-  }
-  // On which one a node has heard it first.
-  Wire& wire_of(const Words& words) {
-    const auto found = std::ranges::find_if(wires_, [&](const auto& wire) {
-      return std::ranges::find(wire->heard, words) != wire->heard.end();
-    });
-    if (found == wires_.end()) {
-      throw std::runtime_error(words.front() + " was not heard");
-    }
-    return **found;
-  }
-  std::size_t wires_that_heard(std::string_view name) const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(wires_, [&](const auto& wire) { return wire->has_heard(name); }));
-  }
-
-  SimLoop loop_{1};
-  config::Upstream settings_;
-  std::function<std::string(const Words&)> answer_ = usual_answer;
-  std::set<std::uint16_t> hung_;
-  std::vector<std::unique_ptr<Wire>> wires_;
-  RoutedLoop routed_{loop_, settings_, config::UpstreamMode::shared, [] {}};
-  std::vector<std::unique_ptr<Client>> clients_;
-};
-
 TEST_F(SharedNodesTest, clients_share_one_connection_for_reads_to_each_node) {
   for (int i = 0; i < 20; ++i) {
-    Client& client = connect();
+    SharingClient& client = connect();
     EXPECT_EQ(client.ask({"GET", "a"}), "$-1\r\n");
     EXPECT_EQ(client.ask({"GET", "b"}), "$-1\r\n");
   }
@@ -168,8 +17,8 @@ TEST_F(SharedNodesTest, clients_share_one_connection_for_reads_to_each_node) {
 }
 
 TEST_F(SharedNodesTest, a_transaction_has_a_connection_to_itself_that_the_next_one_gets) {
-  Client& one = connect();
-  Client& other = connect();
+  SharingClient& one = connect();
+  SharingClient& other = connect();
   EXPECT_EQ(one.ask({"GET", "b"}), "$-1\r\n");
   EXPECT_EQ(one.ask({"WATCH", "b"}), "+OK\r\n");
   EXPECT_EQ(one.ask({"MULTI"}), "+OK\r\n");
@@ -177,7 +26,7 @@ TEST_F(SharedNodesTest, a_transaction_has_a_connection_to_itself_that_the_next_o
   EXPECT_EQ(other.ask({"SET", "b", "1"}), "+OK\r\n");
   EXPECT_EQ(one.ask({"SET", "b", "2"}), "+OK\r\n");
   EXPECT_EQ(one.ask({"EXEC"}), "*0\r\n");
-  Wire& own = wire_of({"MULTI"});
+  SharedWire& own = wire_of({"MULTI"});
   EXPECT_FALSE(own.has_heard("GET"));
   EXPECT_EQ(&wire_of({"SET", "b", "2"}), &own);
   EXPECT_NE(&wire_of({"SET", "b", "1"}), &own);
@@ -187,8 +36,8 @@ TEST_F(SharedNodesTest, a_transaction_has_a_connection_to_itself_that_the_next_o
 }
 
 TEST_F(SharedNodesTest, who_has_logged_in_shares_nothing_with_who_has_not) {
-  Client& ann = connect();
-  Client& nobody = connect();
+  SharingClient& ann = connect();
+  SharingClient& nobody = connect();
   EXPECT_EQ(ann.ask({"GET", "b"}), "$-1\r\n");
   EXPECT_EQ(ann.ask({"AUTH", "ann", "word"}), "+OK\r\n");
   EXPECT_EQ(ann.ask({"GET", "{b}ann"}), "$-1\r\n");
@@ -203,49 +52,49 @@ TEST_F(SharedNodesTest, who_has_logged_in_shares_nothing_with_who_has_not) {
   EXPECT_EQ(ann.ask({"GET", "{a}reset"}), "$-1\r\n");
   EXPECT_EQ(ann.ask({"GET", "{b}reset"}), "$-1\r\n");
   for (const std::string slot : {"{a}", "{b}"}) {
-    Wire& wire = wire_of({"GET", slot + "reset"});
+    SharedWire& wire = wire_of({"GET", slot + "reset"});
     const auto last_auth = std::ranges::find(wire.heard, Words{"AUTH", "ann", "word"});
     EXPECT_TRUE(last_auth == wire.heard.end() || wire.has_heard("RESET"));
   }
 }
 
 TEST_F(SharedNodesTest, a_subscription_has_a_connection_to_itself) {
-  Client& one = connect();
-  Client& other = connect();
+  SharingClient& one = connect();
+  SharingClient& other = connect();
   EXPECT_TRUE(one.ask({"SUBSCRIBE", "c"}).starts_with("*3\r\n$9\r\nsubscribe"));
   EXPECT_EQ(other.ask({"GET", "a"}), "$-1\r\n");
   EXPECT_EQ(other.ask({"GET", "b"}), "$-1\r\n");
   EXPECT_FALSE(wire_of({"SUBSCRIBE", "c"}).has_heard("GET"));
   const std::string message = "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\nhi\r\n";
   wire_of({"SUBSCRIBE", "c"}).peer.send(message);
-  loop_.run(milliseconds(20));
+  let_pass(loop_, milliseconds(20));
   EXPECT_EQ(one.got, message);
   EXPECT_EQ(other.got, "");
 }
 
 TEST_F(SharedNodesTest, who_has_asked_who_it_is_keeps_its_connection) {
-  Client& one = connect();
+  SharingClient& one = connect();
   EXPECT_EQ(one.ask({"CLIENT", "ID"}), ":7\r\n");
-  Wire& own = wire_of({"CLIENT", "ID"});
-  Client& other = connect();
+  SharedWire& own = wire_of({"CLIENT", "ID"});
+  SharingClient& other = connect();
   EXPECT_EQ(other.ask({"MULTI"}), "+OK\r\n");
   EXPECT_FALSE(own.has_heard("MULTI"));
 }
 
 TEST_F(SharedNodesTest, a_connection_that_is_lost_ends_those_who_are_owed_replies_there) {
-  Client& idle = connect();
-  Client& waits = connect();
+  SharingClient& idle = connect();
+  SharingClient& waits = connect();
   EXPECT_EQ(idle.ask({"GET", "a"}), "$-1\r\n");
   EXPECT_EQ(idle.ask({"GET", "b"}), "$-1\r\n");
-  hung_ = {kA};
+  hung_ = {kNodeA};
   EXPECT_EQ(waits.ask({"GET", "{b}2"}), "");
   for (const auto& wire : wires_) {
-    if (wire->node == kA) {
+    if (wire->node == kNodeA) {
       wire->peer.reset();
     }
   }
-  hung_.clear();
-  loop_.run(milliseconds(20));
+  wake_up();
+  let_pass(loop_, milliseconds(20));
   EXPECT_TRUE(waits.is_lost);
   EXPECT_FALSE(idle.is_lost);
   EXPECT_EQ(idle.ask({"GET", "b"}), "$-1\r\n");
@@ -253,8 +102,8 @@ TEST_F(SharedNodesTest, a_connection_that_is_lost_ends_those_who_are_owed_replie
 
 // What it has asked for is more than may be kept until it can be merged.
 TEST_F(SharedNodesTest, one_that_asks_for_too_much_ends_alone) {
-  Client& one = connect();
-  Client& other = connect();
+  SharingClient& one = connect();
+  SharingClient& other = connect();
   EXPECT_EQ(other.ask({"GET", "b"}), "$-1\r\n");
   answer_ = [](const Words& words) {
     const std::string nine_mb(std::size_t{9} << 20U, 'x');
@@ -268,7 +117,7 @@ TEST_F(SharedNodesTest, one_that_asks_for_too_much_ends_alone) {
     return reply;
   };
   one.send({"MGET", "a", "b", "{a}1", "{b}1", "{a}2", "{b}2", "{a}3", "{b}3", "{a}4"});
-  loop_.run(std::chrono::seconds(1));
+  let_pass(loop_, std::chrono::seconds(1));
   EXPECT_TRUE(one.is_lost);
   EXPECT_EQ(other.ask({"GET", "b"}, std::chrono::seconds(1)), "$-1\r\n");
   EXPECT_EQ(other.ask({"GET", "a"}, std::chrono::seconds(1)), "$-1\r\n");
@@ -276,8 +125,8 @@ TEST_F(SharedNodesTest, one_that_asks_for_too_much_ends_alone) {
 }
 
 TEST_F(SharedNodesTest, a_slot_that_is_on_its_way_keeps_those_of_others_waiting_for_nothing) {
-  Client& one = connect();
-  Client& other = connect();
+  SharingClient& one = connect();
+  SharingClient& other = connect();
   answer_ = [](const Words& words) {
     return words.front() == "MGET" ? "-TRYAGAIN Multiple keys request during rehashing of slot\r\n"
                                    : usual_answer(words);
@@ -289,12 +138,12 @@ TEST_F(SharedNodesTest, a_slot_that_is_on_its_way_keeps_those_of_others_waiting_
 
 // Of whatever has nothing to do with the node, a greeting and a transaction included.
 TEST_F(SharedNodesTest, who_comes_while_a_node_hangs_is_served_by_the_others) {
-  Client& waits = connect();
+  SharingClient& waits = connect();
   EXPECT_EQ(waits.ask({"GET", "b"}), "$-1\r\n");
-  hung_ = {kA};
+  hung_ = {kNodeA};
   waits.send({"GET", "b"});
   for (int i = 0; i < 4; ++i) {
-    Client& client = connect();
+    SharingClient& client = connect();
     EXPECT_EQ(client.ask({"CLIENT", "SETNAME", "web"}, 3 * Node::kSilentFor), "+OK\r\n") << i;
     EXPECT_EQ(client.ask({"AUTH", "word"}, 3 * Node::kSilentFor), "+OK\r\n");
     EXPECT_EQ(client.ask({"PING"}, 3 * Node::kSilentFor), "+PONG\r\n");
@@ -308,13 +157,13 @@ TEST_F(SharedNodesTest, who_comes_while_a_node_hangs_is_served_by_the_others) {
 // Nodes that are far away are slow and not silent: a command is not taken elsewhere for ever.
 TEST_F(SharedNodesTest, who_is_far_from_all_nodes_is_served) {
   loop_.weather().latency_max = 2 * Node::kSilentFor;
-  Client& client = connect();
+  SharingClient& client = connect();
   EXPECT_EQ(client.ask({"PING"}, std::chrono::seconds(10)), "+PONG\r\n");
 }
 
 TEST_F(SharedNodesTest, a_cluster_that_is_down_says_so_itself) {
   const std::string down = "-CLUSTERDOWN The cluster is down\r\n";
-  Client& client = connect();
+  SharingClient& client = connect();
   EXPECT_EQ(client.ask({"GET", "a"}), "$-1\r\n");
   routed_.set(map("0-8191", "8192-16383", false));
   answer_ = [&](const Words& words) { return words.front() == "GET" ? down : usual_answer(words); };
@@ -327,7 +176,7 @@ TEST_F(SharedNodesTest, a_cluster_that_is_down_says_so_itself) {
 TEST_F(SharedNodesTest, who_comes_to_a_cluster_that_has_never_been_up_is_told_so) {
   RoutedLoop routed(loop_, settings_, config::UpstreamMode::shared, [] {});
   routed.set(map("0-8191", "8192-16383", false));
-  Client client(loop_);
+  SharingClient client(loop_);
   loop_.as_batch([&] {
     upstream::Connection::Owner& owner = client;
     client.connection = std::make_unique<upstream::Connection>(routed, settings_, owner);
