@@ -180,6 +180,33 @@ TEST_F(SharedUpstream, a_changed_password_leaves_who_is_in_and_lets_nobody_in_wi
   EXPECT_EQ(late.call({"ACL", "WHOAMI"}), bulk("shop"));
 }
 
+// Redis keeps those in that are connected; of the guard it wants a login for a new connection.
+TEST_F(SharedUpstream, a_password_that_is_set_refuses_single_commands_and_cuts_off_nobody) {
+  RawClient administrator = shop_.client();
+  RawClient client = shop_.client();
+  ASSERT_EQ(administrator.call({"SET", "k", "v"}), kOk);
+  ASSERT_EQ(client.call({"GET", "k"}), bulk("v"));
+  ASSERT_EQ(administrator.call({"ACL", "SETUSER", "default", "resetpass", ">word"}), kOk);
+  for (const std::string& refused : {command({"CLIENT", "NO-EVICT", "on"}),
+                                     command({"CLIENT", "ID"}),
+                                     command({"CLIENT", "INFO"}),
+                                     command({"CLIENT", "TRACKING", "on"}),
+                                     command({"CLIENT", "GETREDIR"}),
+                                     command({"CLIENT", "REPLY", "OFF"}),
+                                     command({"MONITOR"}),
+                                     command({"PSYNC", "?", "-1"})}) {
+    for (RawClient* each : {&administrator, &client}) {
+      EXPECT_EQ(each->exchange(refused, 1), "-NOAUTH Authentication required.\r\n") << refused;
+      EXPECT_EQ(each->call({"GET", "k"}), bulk("v")) << refused;
+    }
+  }
+  ASSERT_EQ(administrator.call({"AUTH", "word"}), kOk);
+  EXPECT_TRUE(administrator.call({"CLIENT", "ID"}).starts_with(":"));
+  EXPECT_EQ(administrator.call({"GET", "k"}), bulk("v"));
+  ASSERT_EQ(administrator.call({"ACL", "SETUSER", "default", "nopass"}), kOk);
+  EXPECT_TRUE(client.call({"CLIENT", "ID"}).starts_with(":"));
+}
+
 TEST_F(SharedUpstream, clients_without_replies_to_come_survive_a_restart_of_redis) {
   RawClient client = shop_.client();
   EXPECT_EQ(client.call({"SET", "k", "v"}), kOk);

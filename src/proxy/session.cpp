@@ -150,7 +150,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
     scanner.set_authenticated(true);
     scan = scanner.next(input, worker_.arguments);
     if (scan.outcome == resp::ScanOutcome::incomplete) {
-      if (may_travel(redis::Lane::for_good)) {
+      if (may_travel(redis::Lane::for_good, {.ends_client = true})) {
         send_ahead(input);
       } else {
         scanner = before;
@@ -181,7 +181,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       take_nothing(raw);
       break;
     case resp::ScanOutcome::protocol_error:
-      if (!may_go_to_redis(redis::Lane::for_good)) {
+      if (!may_go_to_redis(redis::Lane::for_good, {.ends_client = true})) {
         return false;
       }
       // Redis itself says what is wrong, in its own words, and closes.
@@ -258,7 +258,9 @@ bool Session::may_leave(const guard::Question& question) {
     return true;
   }
   const redis::Lane lane = question.lane();
-  return may_travel(lane, lane == redis::Lane::own && redis::waits_for_writes(question.arguments));
+  return may_travel(lane,
+                    {.waits_for_writes =
+                         lane == redis::Lane::own && redis::waits_for_writes(question.arguments)});
 }
 
 // Redis has no reply to an empty line.

@@ -189,6 +189,7 @@ class Session final : public io::Disposable,
   void on_upstream_replies(std::string_view bytes, std::uint32_t replies) override;
   void on_upstream_down() override { state_.upstream_is_down(); }
   void on_upstream_refused(std::string_view error) override;
+  void on_command_refused(std::string_view error) override { go_on(error); }
   void on_upstream_progress() override;
   void on_upstream_lost() override;
   void on_redis_error(std::string_view first_bytes) override;
@@ -235,17 +236,20 @@ class Session final : public io::Disposable,
   std::size_t room_for(const guard::Question& question) const {
     return !must_be_heard(question.redis.idle_timeout) && !input_.is_ahead() ? room() : 0;
   }
-  bool may_travel(redis::Lane lane, bool waits_for_writes = false);
+  bool may_travel(redis::Lane lane, Route::Needs needs = {});
   enum class Taker : std::uint8_t { redis, guard, filter, filled };
   Taker taker_of(std::span<const std::string_view> arguments);
   bool take_own_command(Taker taker, std::string_view raw);
-  void go_on();
+  void go_on(std::string_view refusal = {});
+  bool refuse_one(std::string_view input, std::size_t& consumed, std::string_view error);
   void on_relayed(bool well_formed);
   void on_all_replied();
   bool holds_too_much() const;
   void hold(bool for_source = false);
   bool waits_for_promises();
-  bool may_go_to_redis(redis::Lane lane) { return !waits_for_promises() && may_travel(lane); }
+  bool may_go_to_redis(redis::Lane lane, Route::Needs needs = {}) {
+    return !waits_for_promises() && may_travel(lane, needs);
+  }
   void let_go();
   bool may_take_chunk(const resp::Scan& scan, std::string_view raw);
   void take_chunk(const resp::Scan& scan, std::string_view raw);

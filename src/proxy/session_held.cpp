@@ -55,7 +55,7 @@ bool Session::take_own_command(Taker taker, std::string_view raw) {
 }
 
 // False: the command at hand waits for replies to those before it.
-bool Session::may_travel(redis::Lane lane, bool waits_for_writes) {
+bool Session::may_travel(redis::Lane lane, Route::Needs needs) {
   if (redis::is_shared(lane) && output_over_limit_) {
     lane = redis::Lane::own;  // where Redis need not be read
   }
@@ -65,7 +65,7 @@ bool Session::may_travel(redis::Lane lane, bool waits_for_writes) {
     }
     return true;
   }
-  if (!route_.choose(lane, order_.is_waiting(), waits_for_writes)) {
+  if (!route_.choose(lane, order_.is_waiting(), needs)) {
     held_ = {.since = held_ ? held_->since : now_};
     worker_.proofs.remove(*this);
     return false;
@@ -131,8 +131,8 @@ void Session::let_go() {
   }
 }
 
-// Asks again for what is held.
-void Session::go_on() {
+// Asks again for what is held. `refusal`: Redis's error is its reply, unless it is empty.
+void Session::go_on(std::string_view refusal) {
   if (!held_ || phase_ >= Phase::ending) {
     return;
   }
@@ -144,7 +144,7 @@ void Session::go_on() {
   }
   std::string input = input_.take();
   std::size_t consumed = 0;
-  if (take_one(input, consumed)) {
+  if (refusal.empty() ? take_one(input, consumed) : refuse_one(input, consumed, refusal)) {
     take(std::string_view(input).substr(consumed));
   } else {
     input_.give_back(std::move(input));
@@ -153,6 +153,16 @@ void Session::go_on() {
     on_client_finished();
   }
   update_watch();
+}
+
+// A whole command: nothing else waits for a connection that Redis may refuse.
+bool Session::refuse_one(std::string_view input, std::size_t& consumed, std::string_view error) {
+  consumed = input_.scanner().next(input, worker_.arguments).consumed;
+  times_.consumed(consumed);
+  let_go();
+  order_.answer(error);
+  queue_flush();
+  return true;
 }
 
 void Session::on_client_finished() {

@@ -43,6 +43,9 @@ bool Session::holds_too_much() const {
 
 void Session::on_redis_error(std::string_view first_bytes) {
   worker_.guard.note_error(first_bytes, state_);
+  if (first_bytes.starts_with("-NOAUTH ")) {
+    route_.on_login_wanted();
+  }
   // There may be another one by now.
   if (first_bytes.starts_with("-READONLY ") || first_bytes.starts_with("-LOADING ")) {
     route_.retire();

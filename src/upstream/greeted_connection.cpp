@@ -20,10 +20,14 @@ bool is_of_redis_itself(std::string_view refusal) {
 
 namespace {
 
-// Who hears that is in: Redis could not save, and refuses writes and PING; or the user may not
-// PING.
+// Redis has let the connection in: it could not save, and refuses writes and PING; the user may not
+// PING; or it does not serve just now, which the next command hears itself, if it is refused for
+// that at all.
 bool is_refused_to_ping_alone(std::string_view error) {
-  return error.starts_with("-MISCONF ") || error.starts_with("-NOPERM ");
+  constexpr auto kErrors = std::to_array<std::string_view>(
+      {"-MISCONF ", "-NOPERM ", "-LOADING ", "-MASTERDOWN ", "-BUSY "});
+  return std::ranges::any_of(kErrors,
+                             [&](std::string_view known) { return error.starts_with(known); });
 }
 
 }  // namespace

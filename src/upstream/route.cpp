@@ -14,7 +14,7 @@ Route::Route(const Worker& worker, Owner& owner) : worker_(worker), owner_(owner
   }
 }
 
-bool Route::choose(redis::Lane lane, bool is_owed, bool waits_for_writes) {
+bool Route::choose(redis::Lane lane, bool is_owed, Needs needs) {
   if (is_lost_) {
     return true;  // nothing will be sent
   }
@@ -33,12 +33,34 @@ bool Route::choose(redis::Lane lane, bool is_owed, bool waits_for_writes) {
     if (is_owed || !take_lease(needs_new)) {
       return false;
     }
-    if (waits_for_writes) {
+    if (needs.waits_for_writes) {
       own_->touch();
     }
   }
-  is_for_good_ = is_for_good_ || lane == redis::Lane::for_good;
+  if (lane == redis::Lane::for_good && !is_for_good_) {
+    if (!needs.ends_client && !may_keep_for_good(is_owed)) {
+      return false;
+    }
+    is_for_good_ = true;
+  }
   return true;
+}
+
+// False: a reply that is owed, or on_upstream_up(), will tell.
+bool Route::may_keep_for_good(bool is_owed) {
+  if (!is_member() || client_.told().login || answered_ == Answered::yes ||
+      client_.has_unread_replies()) {  // it is kept anyway
+    return true;
+  }
+  if (is_owed || answered_ == Answered::asked) {
+    return false;
+  }
+  if (!client_.is_transferable()) {
+    return true;  // Redis has accepted MULTI, or the like, there
+  }
+  answered_ = Answered::asked;
+  own_->touch();
+  return false;
 }
 
 bool Route::choose_shared(Access access, bool is_owed) {
@@ -81,6 +103,7 @@ bool Route::take_lease(bool is_new) {
   }
   const resp::ConnectionState told = owner_.told();
   is_unused_ = true;
+  answered_ = Answered::not_asked;
   own_ = is_new_ ? worker_.upstreams.open(told, *this) : worker_.upstreams.lease(told, *this);
   if (own_->state() == Connection::State::up) {
     owner_.on_upstream_up();
@@ -107,7 +130,9 @@ bool Route::is_member_as_told(const resp::ConnectionState& told) const {
 }
 
 void Route::settle() {
-  if (!own_ || is_for_good_ || is_lost_ || own_->unsent() > 0 || !owner_.is_transferable()) {
+  const bool waits_for_good = answered_ != Answered::not_asked;
+  if (!own_ || is_for_good_ || waits_for_good || is_lost_ || own_->unsent() > 0 ||
+      !owner_.is_transferable()) {
     return;
   }
   resp::ConnectionState told = owner_.told();
@@ -191,17 +216,33 @@ void Route::drop_own() {
   worker_.loop.dispose(std::move(own_));
 }
 
+void Route::on_upstream_up() {
+  owner_.on_upstream_up();
+  if (answered_ == Answered::asked) {
+    answered_ = Answered::yes;
+    was_in_vain_ = false;
+    owner_.on_upstream_progress();
+  }
+}
+
 void Route::on_upstream_lost() {
   const std::string refusal = own_->refusal();
+  const bool was_asked = answered_ == Answered::asked;
   // Whoever is in already stays, and may ask again; one that has never been let in is turned away.
   if (!is_pinned() && shared_ != nullptr && is_of_redis_itself(refusal)) {
     drop_own();
     is_for_good_ = false;
-    owner_.on_upstream_refused(refusal);
+    if (was_asked) {
+      owner_.on_command_refused(refusal);
+    } else {
+      owner_.on_upstream_refused(refusal);
+    }
     return;
   }
-  // It was for commands that were answered here: as if it had not been asked for.
-  if (is_unused_ && refusal.empty() && shared_ != nullptr) {
+  // It was for commands that were answered here: as if it had not been asked for. One for good is
+  // asked for once more.
+  const bool is_in_vain = was_asked && std::exchange(was_in_vain_, true);
+  if (is_unused_ && !is_in_vain && refusal.empty() && shared_ != nullptr) {
     drop_own();
     is_for_good_ = false;
     owner_.on_upstream_down();

@@ -16,13 +16,16 @@
 //
 // A client that has not logged in becomes a member only while Redis would let it in as a new client
 // (login_probe.h), else it has a connection that was opened for it alone; so it is again
-// after RESET.
+// after RESET. A member that has not logged in takes a connection for good only once Redis has
+// answered it: if a password was set in the meantime, a new connection would lock the client out,
+// although Redis would have kept it.
 //
 // Threads: its worker's. Lifetimes: its owner's, which is asked within the constructor.
 // Errors: on_upstream_lost() of the owner: nothing more will come, and commands may have been lost
 // with it. Of a lease on which nothing was sent on_upstream_down(): the client goes on.
 // on_upstream_refused(): a lease could not be had; nothing that was sent since choose() has been
-// run, and the client goes on.
+// run, and the client goes on. on_command_refused(): nor could one for good, for which the command
+// at hand has waited.
 // Limits: a client has at most `inflight_per_client` replies to come on shared connections; one
 // that does not read its replies, or that has been sent large ones, gets a lease, which is not read
 // for it either.
@@ -62,6 +65,9 @@ class Route final : GreetedConnection::Owner, SharedUpstream::Member, LoginProbe
     virtual void on_upstream_refused(std::string_view error) = 0;
     // `error` is what Redis has said to the connection as such; on_upstream_lost() follows.
     virtual void on_upstream_turned_away(std::string_view error) = 0;
+    // Of the command for which choose() said no: `error`, CRLF included, is its reply. No other
+    // reply is owed.
+    virtual void on_command_refused(std::string_view error) = 0;
 
    protected:
     ~Owner() = default;
@@ -81,13 +87,19 @@ class Route final : GreetedConnection::Owner, SharedUpstream::Member, LoginProbe
   ~Route() { close(); }
 
   bool is_pinned() const { return worker_.settings.mode == config::UpstreamMode::pinned; }
+  // Of the next command.
+  struct Needs {
+    bool waits_for_writes = false;  // redis/lane.h
+    bool ends_client = false;       // Redis closes the connection for it
+  };
   // Whether the next command may be sent now. Else when the owner has heard of bytes or progress,
-  // it is asked again. `is_owed`: replies are to come. `waits_for_writes`: redis/lane.h.
-  [[nodiscard]] bool choose(redis::Lane lane, bool is_owed, bool waits_for_writes);
+  // it is asked again. `is_owed`: replies are to come.
+  [[nodiscard]] bool choose(redis::Lane lane, bool is_owed, Needs needs);
   void send(std::string_view bytes);
   // All replies have come: a lease that has served is given back.
   void settle();
   void retire();  // for new work Redis is to be reached anew (Upstreams)
+  void on_login_wanted() { is_retired_ = has_own(); }  // Redis has replied so
   // Commands go to another Redis from now on than what was connected `before` leads to. False:
   // there is something of this client's there.
   [[nodiscard]] bool leave_redis(io::TimePoint before);
@@ -107,7 +119,7 @@ class Route final : GreetedConnection::Owner, SharedUpstream::Member, LoginProbe
   void close();
 
  private:
-  void on_upstream_up() override { owner_.on_upstream_up(); }
+  void on_upstream_up() override;
   void on_upstream_bytes(std::string_view bytes) override { owner_.on_upstream_bytes(bytes); }
   void on_upstream_progress() override { owner_.on_upstream_progress(); }
   void on_upstream_lost() override;
@@ -117,8 +129,12 @@ class Route final : GreetedConnection::Owner, SharedUpstream::Member, LoginProbe
   void on_shared_progress() override { owner_.on_upstream_progress(); }
   void on_entry_known() override { owner_.on_upstream_progress(); }
 
+  // Whether Redis has answered on `own_`, which may want a login by now.
+  enum class Answered : std::uint8_t { not_asked, asked, yes };
+
   bool choose_shared(Access access, bool is_owed);
   bool take_lease(bool is_new);
+  bool may_keep_for_good(bool is_owed);
   bool is_let_in(bool& is_known);
   bool is_member() const { return shared_ != nullptr && beginnings_ == owner_.beginnings(); }
   bool is_member_as_told(const resp::ConnectionState& told) const;
@@ -132,9 +148,11 @@ class Route final : GreetedConnection::Owner, SharedUpstream::Member, LoginProbe
   SharedUpstream* shared_ = nullptr;
   std::uint32_t beginnings_ = 0;  // of the client, as of when it joined
   bool is_for_good_ = false;
-  bool is_new_ = false;      // `own_`: nobody has had it before
-  bool is_unused_ = false;   // `own_`: nothing was sent since it was taken
-  bool is_retired_ = false;  // `own_`: nobody else is to have it
+  bool is_new_ = false;       // `own_`: nobody has had it before
+  bool is_unused_ = false;    // `own_`: nothing was sent since it was taken
+  bool is_retired_ = false;   // `own_`: nobody else is to have it
+  bool was_in_vain_ = false;  // the last one was lost before Redis had answered
+  Answered answered_ = Answered::not_asked;
   bool is_lost_ = false;
 };
 
