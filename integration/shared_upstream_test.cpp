@@ -207,6 +207,31 @@ TEST_F(SharedUpstream, a_password_that_is_set_refuses_single_commands_and_cuts_o
   EXPECT_TRUE(client.call({"CLIENT", "ID"}).starts_with(":"));
 }
 
+// As on connections of their own, and as those that have named the user.
+TEST_F(SharedUpstream, a_password_that_is_removed_closes_nobody_who_has_given_it) {
+  shop_.redis().call({"ACL", "SETUSER", "default", "resetpass", ">word"});
+  RawClient client = shop_.client();
+  RawClient idle = shop_.client();
+  RawClient named = shop_.client();
+  for (RawClient* each : {&client, &idle}) {
+    ASSERT_EQ(each->call({"AUTH", "word"}), kOk);
+  }
+  ASSERT_EQ(named.call({"AUTH", "default", "word"}), kOk);
+  for (RawClient* each : {&client, &idle, &named}) {
+    ASSERT_EQ(each->call({"SET", "k", "v"}), kOk);
+  }
+  ASSERT_EQ(client.call({"ACL", "SETUSER", "default", "nopass"}), kOk);
+  // All that the guard has is set up again.
+  ASSERT_NE(shop_.redis().call({"CLIENT", "KILL", "TYPE", "normal"}), ":0\r\n");
+  for (RawClient* each : {&client, &named}) {
+    EXPECT_EQ(each->call({"GET", "k"}), bulk("v"));
+    EXPECT_EQ(each->exchange(command({"MULTI"}) + command({"EXEC"}), 2),
+              std::string(kOk) + "*0\r\n");
+    EXPECT_TRUE(each->call({"CLIENT", "ID"}).starts_with(":"));
+  }
+  EXPECT_EQ(idle.call({"GET", "k"}), bulk("v"));
+}
+
 TEST_F(SharedUpstream, clients_without_replies_to_come_survive_a_restart_of_redis) {
   RawClient client = shop_.client();
   EXPECT_EQ(client.call({"SET", "k", "v"}), kOk);

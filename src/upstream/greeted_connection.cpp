@@ -20,6 +20,10 @@ bool is_of_redis_itself(std::string_view refusal) {
 
 namespace {
 
+constexpr const char* kDefaultUser = "default";
+// The user needs no password.
+constexpr std::string_view kNoPassword = "-ERR AUTH <password> called without any password";
+
 // Redis has let the connection in: it could not save, and refuses writes and PING; the user may not
 // PING; or it does not serve just now, which the next command hears itself, if it is refused for
 // that at all.
@@ -47,7 +51,7 @@ GreetedConnection::GreetedConnection(io::Loop& loop,
 }
 
 bool GreetedConnection::greet(const resp::ConnectionState& state) {
-  const auto greeting = resp::greeting(told_, state);
+  const auto greeting = resp::greeting(as_said(told_), as_said(state));
   if (!greeting) {
     return false;
   }
@@ -58,6 +62,19 @@ bool GreetedConnection::greet(const resp::ConnectionState& state) {
   }
   told_ = state;
   return true;
+}
+
+resp::ConnectionState GreetedConnection::as_said(const resp::ConnectionState& state) const {
+  resp::ConnectionState said = state;
+  if (names_user_ && said.login && said.login->user.empty()) {
+    said.login->user = kDefaultUser;
+  }
+  return said;
+}
+
+bool GreetedConnection::must_name_user() const {
+  return !names_user_ && told_.login && told_.login->user.empty() &&
+         refusal_.starts_with(kNoPassword);
 }
 
 void GreetedConnection::touch() {
@@ -150,6 +167,12 @@ void GreetedConnection::on_upstream_up() {
 void GreetedConnection::on_upstream_bytes(std::string_view bytes) {
   const bool was_greeting = owed_ > 0;
   if (is_turned_away(bytes) || (was_greeting && !take_greeting(bytes))) {
+    if (must_name_user()) {
+      names_user_ = true;
+      refusal_.clear();
+      greet_anew();
+      return;
+    }
     close();
     owner_->on_upstream_lost();
     return;

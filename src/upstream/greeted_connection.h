@@ -12,6 +12,9 @@
 // more. While no connection is answered (CLIENT PAUSE, a script that hangs) it is waited for. One
 // that has been of use before and is found to be closed is replaced at once.
 //
+// If the default user's password has been removed since a client sent `AUTH word`, Redis refuses
+// that command, and accepts `AUTH default word`: this is said on another connection then.
+//
 // Threads: its worker's. Lifetimes: as Connection; the owner may change between batches or from
 // within a call of its. on_upstream_up(): it is connected, and in that state. Errors: a greeting
 // that Redis refuses loses the connection, as does a Redis that is full; refusal() is its error
@@ -87,6 +90,8 @@ class GreetedConnection final : public io::Disposable, Connection::Owner, LoginP
   void greet_anew();
   bool take_greeting(std::string_view& bytes);
   bool is_turned_away(std::string_view bytes);
+  resp::ConnectionState as_said(const resp::ConnectionState& state) const;
+  bool must_name_user() const;
 
   io::Loop& loop_;
   const config::Upstream& settings_;
@@ -99,7 +104,8 @@ class GreetedConnection final : public io::Disposable, Connection::Owner, LoginP
   bool is_touched_ = false;  // the last of them is PING's
   std::string waiting_;      // for them
   bool finish_is_due_ = false;
-  bool is_new_ = true;  // Redis has not said anything on it yet
+  bool is_new_ = true;       // Redis has not said anything on it yet
+  bool names_user_ = false;  // "default", where the client has not
   std::string refusal_;
   std::unique_ptr<io::Timer> greeting_deadline_;
   std::unique_ptr<Connection> connection_;

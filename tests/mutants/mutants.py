@@ -84,6 +84,8 @@ MUTANTS = [
     ("proxy", "for_good_before_redis_has_let_it_in", "CLIENT ID after a password was set cuts its client off from everything",
      [(ROUTE, "if (!needs.ends_client && !may_keep_for_good(is_owed)) {",
        "if (is_pinned() && !needs.ends_client && !may_keep_for_good(is_owed)) {")]),
+    ("proxy", "a_removed_password_closes", "AUTH word is refused where there is no password any more",
+     [(GREETED, "if (must_name_user()) {", "if (must_name_user() && owed_ > 9) {")]),
     ("attack", "reads_wait_for_writes", "CLIENT PAUSE WRITE makes readers wait",
      [(SHARED, "const auto usual = static_cast<std::uint8_t>(access);",
        "const auto usual = static_cast<std::uint8_t>(Access::write);\n  (void)access;"),

@@ -1,5 +1,5 @@
 // Sessions in `mode: shared` whose clients are connected while the password of Redis's default user
-// is set.
+// is set, or removed.
 #include <string>
 #include <string_view>
 
@@ -14,7 +14,12 @@ const std::string kOk = "+OK\r\n";
 const std::string kPong = "+PONG\r\n";
 const std::string kNoAuth = "-NOAUTH Authentication required.\r\n";
 
+const std::string kNoPassword =
+    "-ERR AUTH <password> called without any password configured for the default user. Are you "
+    "sure your configuration is correct?\r\n";
+
 using PasswordSet = SharingClients;
+using PasswordRemoved = SharingClients;
 
 // Without the question nobody could tell: CLIENT ID would have its reply there, and whatever came
 // behind it, too.
@@ -141,6 +146,52 @@ TEST_F(PasswordSet, bytes_that_are_no_command_are_told_so_without_a_question) {
   redis_sends(0, kPong);
   send(a, "*1\r\n+PING\r\n");
   EXPECT_EQ(redis_got(1), "*1\r\n+PING\r\n");
+}
+
+// Its greeting is refused, since there is nothing to log in to, and must not cost it anything.
+TEST_F(PasswordRemoved, clients_that_have_given_it_go_on) {
+  const auto a = connect();
+  send(a, command("AUTH word"));
+  redis_sends(0, kOk);
+  redis_sends(1, kNoPassword);
+  EXPECT_EQ(redis_got(2), command("AUTH default word"));
+  redis_sends(2, kOk);
+  send(a, command("ECHO 1"));
+  EXPECT_EQ(redis_got(2), command("ECHO 1"));
+  redis_sends(2, "$1\r\n1\r\n");
+  send(a, command("BLPOP l 0"));
+  std::size_t own = upstreams() - 1;
+  if (redis_got(own).starts_with(command("AUTH word"))) {
+    redis_sends(own, kNoPassword);
+    own = upstreams() - 1;
+    EXPECT_EQ(redis_got(own), command("AUTH default word"));
+    redis_sends(own, kOk);
+  }
+  EXPECT_EQ(got(a), kOk + "$1\r\n1\r\n");
+  EXPECT_FALSE(is_closed(a));
+}
+
+// Redis may have another password by then.
+TEST_F(PasswordRemoved, a_refusal_of_both_forms_is_one) {
+  const auto a = connect();
+  send(a, command("AUTH word"));
+  redis_sends(0, kOk);
+  redis_sends(1, kNoPassword);
+  redis_sends(2, "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+  EXPECT_EQ(got(a), kOk);
+  EXPECT_EQ(upstreams(), 3U);
+  send(a, command("ECHO 1"));
+  EXPECT_EQ(redis_got(0), command("AUTH word") + command("ECHO 1")) << "it keeps what it has";
+}
+
+TEST_F(PasswordRemoved, a_user_that_was_named_is_not_named_again) {
+  const auto a = connect();
+  send(a, command("AUTH shop word"));
+  redis_sends(0, kOk);
+  redis_sends(1, kNoPassword);
+  send(a, command("ECHO 1"));
+  EXPECT_EQ(redis_got(0), command("AUTH shop word") + command("ECHO 1"));
+  EXPECT_EQ(upstreams(), 2U);
 }
 
 }  // namespace
