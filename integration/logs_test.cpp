@@ -11,6 +11,7 @@
 
 #include "harness/guard_process.h"
 #include "harness/redis_command.h"
+#include "harness/redis_server.h"
 #include "harness/shop.h"
 
 namespace cuckooguard::harness {
@@ -101,6 +102,37 @@ TEST_F(Logs, a_healthy_guard_says_what_it_does_and_then_nothing) {
     client.send("*bad\r\n");
   }
   EXPECT_EQ(shop.guard().log(), started);
+}
+
+// Once each, however often it is tried again.
+void expect_that_redis_is_missed(RedisServer& redis, const GuardProcess& guard) {
+  const auto has = [&guard](const std::string& event, std::size_t times) {
+    return eventually([&] { return count_of(lines_of(guard.log()), "event=" + event) == times; });
+  };
+  ASSERT_TRUE(has("upstream_up", 1)) << guard.log();
+  ASSERT_EQ(::kill(redis.pid(), SIGSTOP), 0);
+  EXPECT_TRUE(has("upstream_down why=\"no reply within 2 s\"", 1)) << guard.log();
+  ASSERT_EQ(::kill(redis.pid(), SIGCONT), 0);
+  EXPECT_TRUE(has("upstream_up", 2)) << guard.log();
+  redis.kill();
+  EXPECT_TRUE(has("upstream_down", 2)) << guard.log();
+  redis.start_again();
+  EXPECT_TRUE(has("upstream_up", 3)) << guard.log();
+  EXPECT_TRUE(has("upstream_down", 2)) << guard.log();
+}
+
+TEST_F(Logs, a_redis_that_hangs_or_is_killed_is_said_once_and_so_is_that_it_is_back) {
+  Shop shop;
+  wait_until_started(shop, "event=upstream_up");
+  expect_that_redis_is_missed(shop.redis(), shop.guard());
+}
+
+TEST_F(Logs, a_guard_without_namespaces_says_so_too) {
+  RedisServer redis({"--requirepass", "word"}, "word");
+  const GuardProcess guard =
+      GuardProcess::on_port("upstream: { address: \"" + redis.address() + "\" }\n");
+  expect_that_redis_is_missed(redis, guard);
+  EXPECT_EQ(count_of(lines_of(guard.log()), "event=control_"), 0U) << "it asks for nothing else";
 }
 
 TEST_F(Logs, json_is_one_object_per_line) {

@@ -44,18 +44,23 @@ ControlConnection::ControlConnection(
 
 void ControlConnection::open(std::optional<config::Upstream> redis,
                              const std::vector<config::Namespace>& namespaces,
-                             std::uint64_t numbering) {
+                             std::uint64_t numbering,
+                             Purpose purpose) {
   const bool is_forgotten = std::exchange(is_forgotten_, false);
-  if (!is_forgotten && settings_ == redis && (!redis || numbering_ == numbering)) {
+  const bool asks_the_same = numbering_ == numbering && purpose_ == purpose;
+  if (!is_forgotten && settings_ == redis && (!redis || asks_the_same)) {
     return;
   }
-  if (settings_ && (!redis || settings_->address != redis->address)) {
+  const bool was_asked = settings_ && purpose_ == Purpose::facts;
+  const bool is_asked = redis && purpose == Purpose::facts;
+  if (was_asked && (!is_asked || settings_->address != redis->address)) {
     forget_what_is_known();
   } else {
     believe_no_more();
   }
   settings_ = std::move(redis);
   numbering_ = numbering;
+  purpose_ = purpose;
   std::unique_ptr<upstream::Control> next = settings_ ? make(*settings_, namespaces) : nullptr;
   if (next) {
     next->start();
@@ -64,7 +69,7 @@ void ControlConnection::open(std::optional<config::Upstream> redis,
   std::swap(control_, next);
   lock.unlock();
   end_aside(std::move(next));
-  if (!settings_) {
+  if (!settings_ || purpose_ == Purpose::log_alone) {
     facts_.report({});
   }
 }
@@ -119,6 +124,18 @@ std::unique_ptr<upstream::Control> ControlConnection::make(
       take();
     }
   };
+  if (purpose_ == Purpose::log_alone) {
+    return std::make_unique<upstream::Control>(
+        redis,
+        upstream::Questions{.of_presence_alone = true},
+        upstream::Control::Calls{.on_reachable =
+                                     [this, if_believed, address = redis.address.text()](
+                                         bool reachable, const std::string& why) {
+                                       if_believed([&] { log_reachable(reachable, address, why); });
+                                     },
+                                 .on_lost = [](bool, const std::string&) {}},
+        &tls_);
+  }
   return std::make_unique<upstream::Control>(
       redis,
       questions_for(redis, namespaces, numbering_, kind_.is_whole_cluster),
@@ -157,6 +174,12 @@ void ControlConnection::on_reachable(bool reachable,
                                      const std::string& address,
                                      const std::string& why) {
   calls_.on_seen(reachable ? views::RedisSeen::up : views::RedisSeen::down);
+  log_reachable(reachable, address, why);
+}
+
+void ControlConnection::log_reachable(bool reachable,
+                                      const std::string& address,
+                                      const std::string& why) {
   if (reachable) {
     log_.info("upstream_up", {{"address", address}});
   } else {

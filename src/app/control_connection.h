@@ -57,10 +57,13 @@ class ControlConnection {
   ControlConnection& operator=(const ControlConnection&) = delete;
   ~ControlConnection() { close(); }
 
+  enum class Purpose : std::uint8_t { facts, log_alone };  // whether Redis answers
+
   // To this Redis; nullopt: to none. `numbering`: guard::Guard::Parts.
   void open(std::optional<config::Upstream> redis,
             const std::vector<config::Namespace>& namespaces,
-            std::uint64_t numbering);
+            std::uint64_t numbering,
+            Purpose purpose = Purpose::facts);
   // Whoever asks Redis from now on asks another one: what is known is of the one before, and
   // nothing that is still found out of it counts. open() follows. Not while that runs.
   void forget();
@@ -76,6 +79,7 @@ class ControlConnection {
   std::unique_ptr<upstream::Control> make(const config::Upstream& redis,
                                           const std::vector<config::Namespace>& namespaces);
   void on_reachable(bool reachable, const std::string& address, const std::string& why);
+  void log_reachable(bool reachable, const std::string& address, const std::string& why);
   void on_allowed(const redis::ControlReport& report);
   void on_server(const upstream::Server& server);
   void on_lost(bool is_up, const std::string& why);
@@ -90,6 +94,7 @@ class ControlConnection {
   Kind kind_;
   std::optional<config::Upstream> settings_;  // of `control_`
   std::uint64_t numbering_ = 0;
+  Purpose purpose_ = Purpose::facts;
   bool is_forgotten_ = false;  // `control_` is not believed
   std::mutex telling_;         // while what a connection tells is taken, and for
   std::uint64_t opened_ = 0;   // how many: one of before is not believed

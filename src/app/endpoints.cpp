@@ -355,7 +355,7 @@ void Endpoints::open(std::size_t endpoint) {
   const std::optional<config::Address>& node = all_[endpoint]->node;
   const bool is_redis = all_[endpoint]->leads != Leads::to_sentinel;
   const bool must_know = !config_->namespaces.empty() || config_->filters.is_used();
-  if (!node || !is_redis || !must_know) {
+  if (!node || !is_redis) {
     all_[endpoint]->control.open(std::nullopt, {}, 0);
     note(endpoint, views::RedisSeen::never);
     return;
@@ -363,7 +363,13 @@ void Endpoints::open(std::size_t endpoint) {
   config::Upstream redis = has_watch()
                                ? upstream::ClusterWatch::settings_of(config_->upstream, *node)
                                : config_->upstream;
-  all_[endpoint]->control.open(std::move(redis), config_->namespaces, numbering_);
+  if (must_know) {
+    all_[endpoint]->control.open(std::move(redis), config_->namespaces, numbering_);
+    return;
+  }
+  all_[endpoint]->control.open(
+      std::move(redis), {}, numbering_, ControlConnection::Purpose::log_alone);
+  note(endpoint, views::RedisSeen::never);
 }
 
 std::optional<upstream::RedisPlace> Endpoints::redis_of(std::string_view key) const {

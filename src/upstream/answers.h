@@ -23,6 +23,7 @@ struct Questions {
   std::uint64_t numbering = 0;                 // of the namespaces (redis::UserAccess)
   bool of_cluster = false;                     // which slots it serves
   bool of_whole_cluster = false;               // which all of its masters do
+  bool of_presence_alone = false;              // nothing but whether it answers
 };
 
 // As far as a right may lack for it.

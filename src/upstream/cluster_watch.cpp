@@ -128,7 +128,7 @@ ClusterWatch::View ClusterWatch::ask(const config::Address& address,
   const Reply nodes = ask_for("CLUSTER NODES");
   const Reply info = nodes ? ask_for("CLUSTER INFO") : nullptr;
   if (!info) {
-    return std::unexpected(redis->errstr);
+    return std::unexpected(why_failed(*redis, kCallTimeout));
   }
   for (const redisReply* const reply : {nodes.get(), info.get()}) {
     if (is_error(*reply)) {

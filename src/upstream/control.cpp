@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -24,11 +23,6 @@ constexpr const char* kLeadsElsewhere = "its address leads to another server now
 constexpr std::array<std::string_view, 5> kSaidToWhoIsIn{
     "NOPERM", "LOADING", "BUSY", "MASTERDOWN", "ERR unknown command"};
 
-// Right after the call that has failed.
-bool has_timed_out(const redisContext& redis) {
-  return redis.err == REDIS_ERR_IO && errno == EAGAIN;
-}
-
 }  // namespace
 
 Control::Control(const config::Upstream& settings,
@@ -47,7 +41,9 @@ Control::~Control() {
 
 void Control::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-  watch_.start();
+  if (!questions_.of_presence_alone) {
+    watch_.start();
+  }
 }
 
 void Control::refresh() {
@@ -62,9 +58,9 @@ void Control::run(const std::stop_token& stop) {
     is_up_ = false;
     is_turned_away_ = false;
     connected_at_ = io::now_since_boot();
-    const Redis redis = connect(why);
+    const Redis redis = questions_.of_presence_alone ? connector_.open(why) : connect(why);
     if (redis) {
-      why = keep_asking(*redis, stop);
+      why = questions_.of_presence_alone ? keep_watching(*redis, stop) : keep_asking(*redis, stop);
     }
     if (stop.stop_requested()) {
       return;
@@ -91,7 +87,7 @@ std::string Control::keep_asking(redisContext& redis, const std::stop_token& sto
         inquiry.ask(trusts ? std::vector<std::string>{} : calls_.users());
     if (!answers) {
       is_up_ = has_timed_out(redis);
-      return redis.errstr;
+      return why_failed(redis, kCallTimeout);
     }
     answers->reading.good_until = asked_at + redis::Facts::kKnownFor;
     learn_whether_password_is_needed(answers->reading.users);
@@ -103,6 +99,22 @@ std::string Control::keep_asking(redisContext& redis, const std::stop_token& sto
     }
     tell(epoch, *std::move(answers), *several);
     if (!rest(redis.fd, pause)) {
+      return "Redis has closed the connection";
+    }
+  }
+  return {};
+}
+
+// Whatever it replies, without a login, too: it is there.
+std::string Control::keep_watching(redisContext& redis, const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const Reply reply(static_cast<redisReply*>(redisCommand(&redis, "PING")));
+    if (!reply) {
+      return why_failed(redis, kCallTimeout);
+    }
+    is_turned_away_ = is_error(*reply);  // it may be full, and close the connection
+    tell_reachable(true, {});
+    if (!rest(redis.fd, {.most = kWatchEvery})) {
       return "Redis has closed the connection";
     }
   }

@@ -16,6 +16,10 @@
 // asked, or `acl: trust` has no user asked for, it is tried each time on a connection that is
 // opened for it: one that has stood for longer would not tell.
 //
+// A guard without namespaces needs to know nothing of Redis but whether it answers, for its log:
+// Questions::of_presence_alone. Then it is sent a PING once per kWatchEvery, without a login, and
+// on_reachable and on_lost are the only calls.
+//
 // Threads: construct, start and destroy from the owner's thread; the calls run on the control
 // thread. Errors: a Redis that cannot be reached is told once (on_reachable). What Redis does not
 // let it ask is told with the remedy (on_allowed), and asked for again each time; and so is a node
@@ -54,6 +58,7 @@ class Control {
   static constexpr std::chrono::milliseconds kSoon{50};
   static constexpr int kQuietParts = 20;
   static constexpr std::chrono::milliseconds kRetryEvery{200};
+  static constexpr std::chrono::milliseconds kWatchEvery{1000};
   static constexpr std::chrono::seconds kCallTimeout{2};
 
   struct Calls {
@@ -104,6 +109,7 @@ class Control {
   void run(const std::stop_token& stop);
   // As long as the connection stands; why it does not any more.
   std::string keep_asking(redisContext& redis, const std::stop_token& stop);
+  std::string keep_watching(redisContext& redis, const std::stop_token& stop);
   Redis connect(std::string& why);  // and logged in
   bool log_in(redisContext& redis, std::string& why);
   void learn_whether_password_is_needed(redis::Users& users) const;

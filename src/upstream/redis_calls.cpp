@@ -51,7 +51,7 @@ std::expected<resp::Value, std::string> RedisCalls::call(
     std::span<const std::string_view> command) {
   const Reply reply = RedisWords(command).call(*redis_);
   if (!reply) {
-    return std::unexpected(std::string(redis_->errstr));
+    return std::unexpected(why_failed(*redis_, kCallTimeout));
   }
   return value_of(*reply);
 }

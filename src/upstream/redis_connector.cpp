@@ -1,5 +1,7 @@
 #include "upstream/redis_connector.h"
 
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include <sys/time.h>
@@ -16,7 +18,22 @@ timeval to_timeval(std::chrono::milliseconds duration) {
   return {.tv_sec = duration.count() / 1000, .tv_usec = duration.count() % 1000 * 1000};
 }
 
+std::string in_words(std::chrono::milliseconds duration) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(duration);
+  return seconds == duration ? std::to_string(seconds.count()) + " s"
+                             : std::to_string(duration.count()) + " ms";
+}
+
 }  // namespace
+
+// hiredis keeps the error's text, and not its number.
+bool has_timed_out(const redisContext& redis) {
+  return redis.err == REDIS_ERR_IO && redis.errstr == std::generic_category().message(EAGAIN);
+}
+
+std::string why_failed(const redisContext& redis, std::chrono::milliseconds timeout) {
+  return has_timed_out(redis) ? "no reply within " + in_words(timeout) : redis.errstr;
+}
 
 void RedisConnector::Close::operator()(redisContext* context) const {
   redisFree(context);
@@ -70,7 +87,8 @@ std::optional<RedisConnector::LoginRefusal> RedisConnector::log_in(redisContext&
   if (reply && !is_error(*reply)) {
     return std::nullopt;
   }
-  return LoginRefusal{.why = reply ? reply->str : redis.errstr, .is_from_redis = reply != nullptr};
+  return LoginRefusal{.why = reply ? reply->str : why_failed(redis, call_timeout_),
+                      .is_from_redis = reply != nullptr};
 }
 
 }  // namespace cuckooguard::upstream

@@ -178,7 +178,7 @@ std::string SentinelWatch::keep_asking(Sentinel& sentinel, const std::stop_token
   const Reply confirmed =
       call(*subscribed, {"SUBSCRIBE", "+switch-master", "+failover-state-reconf-slaves"});
   if (!confirmed || is_error(*confirmed)) {
-    return confirmed ? confirmed->str : subscribed->errstr;
+    return confirmed ? confirmed->str : why_failed(*subscribed, ClusterWatch::kCallTimeout);
   }
   while (!stop.stop_requested()) {
     auto view = ask(*asked);
@@ -202,7 +202,7 @@ std::expected<SentinelWatch::View, std::string> SentinelWatch::ask(redisContext&
   const Reply replicas = master ? call(redis, {"SENTINEL", "REPLICAS", name}) : nullptr;
   const Reply others = replicas ? call(redis, {"SENTINEL", "SENTINELS", name}) : nullptr;
   if (!others) {
-    return std::unexpected(redis.errstr);
+    return std::unexpected(why_failed(redis, ClusterWatch::kCallTimeout));
   }
   for (const redisReply* const reply : {told.get(), master.get(), replicas.get(), others.get()}) {
     if (is_error(*reply)) {

@@ -64,7 +64,7 @@ TEST(Trouble, of_a_redis_that_cannot_be_asked_says_in_its_words_why_and_what_hol
   shop.facts.lost({.why = "Connection refused"});
   EXPECT_EQ(trouble_with(*shop.facts.snapshot())->why, "Connection refused");
   EXPECT_THAT(trouble_with(*shop.facts.snapshot())->hint, HasSubstr("absent keys are answered"));
-  shop.facts.lost({.why = "Resource temporarily unavailable", .is_up = true});
+  shop.facts.lost({.why = "no reply within 2 s", .is_up = true});
   EXPECT_THAT(trouble_with(*shop.facts.snapshot())->hint, HasSubstr("every key passes"));
   shop.facts.lost();
   EXPECT_THAT(trouble_with(*shop.facts.snapshot())->why, Not(IsEmpty()));

@@ -269,6 +269,8 @@ TEST(Control, tells_a_redis_that_is_silent_from_one_that_is_down) {
   ASSERT_TRUE(heard.users_become(is_open_default));
   ::kill(redis.pid(), SIGSTOP);
   EXPECT_TRUE(heard.loss_becomes(true));
+  EXPECT_TRUE(heard.reachable_becomes({true, false}));
+  EXPECT_EQ(heard.why(), "no reply within 2 s");
   redis.kill();
   EXPECT_TRUE(heard.loss_becomes(false));
 }

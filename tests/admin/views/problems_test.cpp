@@ -183,9 +183,9 @@ TEST_F(ProblemsTest, of_a_redis_that_does_not_serve_it_says_why_and_what_to_do) 
     EXPECT_THAT(what(), ElementsAre("Redis does not serve")) << name_of(availability);
     EXPECT_THAT(found(), Each(kIsComplete));
   }
-  shop_.facts.lost({.why = "Resource temporarily unavailable", .is_up = true});
+  shop_.facts.lost({.why = "no reply within 2 s", .is_up = true});
   EXPECT_THAT(what(), ElementsAre("Redis does not answer"));
-  EXPECT_EQ(found().front().why, "Resource temporarily unavailable");
+  EXPECT_EQ(found().front().why, "no reply within 2 s");
   EXPECT_EQ(found().front().grade, Grade::warning);
   process_state_.redis = RedisSeen::never;
   EXPECT_THAT(what(), ElementsAre("Redis has not been asked yet"));
