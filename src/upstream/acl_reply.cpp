@@ -1,6 +1,7 @@
 #include "upstream/acl_reply.h"
 
 #include <algorithm>
+#include <array>
 
 #include "upstream/redis_reply.h"
 
@@ -109,6 +110,38 @@ AclUser acl_user_of(const redisReply& reply) {
     user.commands.clear();
     user.keys.clear();
     user.has_selectors = true;  // what it may is not told
+  }
+  return user;
+}
+
+std::string_view acl_name_in(std::string_view line) {
+  constexpr std::string_view kUser = "user ";
+  if (!line.starts_with(kUser)) {
+    return {};
+  }
+  line.remove_prefix(kUser.size());
+  return line.substr(0, line.find(' '));
+}
+
+// user NAME on nopass #hash ~key* %R~key* resetchannels &channel* -@all +get (~key* -@all +get)
+std::optional<AclUser> acl_user_in(std::string_view line) {
+  constexpr std::array<std::string_view, 5> kFlags{
+      "on", "off", "nopass", "sanitize-payload", "skip-sanitize-payload"};
+  AclUser user;
+  const std::vector<std::string> words = words_of(line);
+  for (std::size_t i = 2; i < words.size() && !user.has_selectors; ++i) {
+    const std::string& word = words[i];
+    if (std::ranges::find(kFlags, word) != kFlags.end()) {
+      user.flags.push_back(word);
+    } else if (word.starts_with('~') || word.starts_with('%')) {
+      user.keys.push_back(word);
+    } else if (word.starts_with('+') || word.starts_with('-')) {
+      user.commands.append(user.commands.empty() ? "" : " ").append(word);
+    } else if (word.starts_with('(')) {
+      user.has_selectors = true;
+    } else if (!word.starts_with('#') && !word.starts_with('&') && word != "resetchannels") {
+      return std::nullopt;
+    }
   }
   return user;
 }

@@ -1,4 +1,4 @@
-// Reads ACL GETUSER, and judges of it what is certain.
+// Reads ACL GETUSER and lines of ACL LIST, and judges of them what is certain.
 //
 // Must: a key access is never more than Redis gives for every key with the prefix; "every command"
 // is never said of a user from whom something was taken away again. In doubt: less. A user whom
@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -35,6 +36,11 @@ struct AclUser {
 };
 
 AclUser acl_user_of(const redisReply& reply);
+
+// Of a line of ACL LIST.
+std::string_view acl_name_in(std::string_view line);
+// The same as acl_user_of(); nullopt: it has a word that is not known here.
+std::optional<AclUser> acl_user_in(std::string_view line);
 
 bool may_run_every_command(const AclUser& user);
 

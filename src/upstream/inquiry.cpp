@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
-#include <iterator>
 #include <memory>
 #include <random>
 #include <ranges>
@@ -19,27 +17,6 @@ namespace cuckooguard::upstream {
 namespace {
 
 using Words = std::vector<std::string>;
-
-// Redis 7.0 takes 0.1 to 0.2 ms for each, and serves nobody else until it has answered all that it
-// has read of a connection.
-constexpr std::size_t kUsersAtOnce = 16;
-
-void append(redisContext& redis, const Words& words) {
-  RedisWords(words).append_to(redis);
-}
-
-void append_users(redisContext& redis, std::span<const std::string> names) {
-  for (const std::string& name : names) {
-    append(redis, {"ACL", "GETUSER", name});
-  }
-}
-
-// Null: the connection failed.
-Reply next_reply(redisContext& redis) {
-  void* reply = nullptr;
-  return redisGetReply(&redis, &reply) == REDIS_OK ? Reply(static_cast<redisReply*>(reply))
-                                                   : nullptr;
-}
 
 std::chrono::seconds idle_timeout_of(const redisReply& reply) {
   int seconds = 0;
@@ -60,32 +37,6 @@ std::string random_text() {
   std::string text(24, ' ');
   std::ranges::generate(text, [&] { return static_cast<char>(letter(device)); });
   return text;
-}
-
-// The shortest form of the command that Redis takes, with `key` wherever a key may stand.
-Words shortest_form(const redis::Command& command, int arity, const std::string& key) {
-  const std::size_t count = command.keys == redis::KeyShape::counted ? command.count : 0;
-  const auto words = static_cast<std::size_t>(std::max(2, std::abs(arity)));
-  Words form(std::max(words, count + 2), key);
-  form.front() = command.name;
-  if (count > 0) {
-    form[count] = "1";
-  }
-  return form;
-}
-
-auto answerable_commands() {
-  return redis::all_commands() | std::views::filter([](const redis::Command& command) {
-           return redis::may_be_answered(command.role);
-         });
-}
-
-redis::CommandSet all_answerable() {
-  redis::CommandSet all;
-  for (const redis::Command& command : answerable_commands()) {
-    all.set(redis::command_index(command));
-  }
-  return all;
 }
 
 // Of the node of this id; empty: of all that serve theirs.
@@ -115,7 +66,10 @@ std::optional<Answers> Inquiry::ask(std::span<const std::string> users) {
   append(redis_, {"HELLO"});
   append(redis_, {"DBSIZE"});
   append(redis_, {"CONFIG", "GET", "timeout"});
-  append(redis_, {"INFO"});
+  const bool is_redis_7 = kind_ && kind_->version >= 7;
+  append(redis_,
+         is_redis_7 ? Words{"INFO", "server", "replication", "persistence", "cluster"}
+                    : Words{"INFO"});
   if (questions_.of_cluster) {
     append(redis_, {"CLUSTER", "NODES"});
     append(redis_, {"CLUSTER", "INFO"});
@@ -124,8 +78,12 @@ std::optional<Answers> Inquiry::ask(std::span<const std::string> users) {
   if (tries_again) {
     append(redis_, {"ACL", "DRYRUN", "default", "PING"});
   }
-  const auto first = users.first(std::min(users.size(), kUsersAtOnce));
-  append_users(redis_, first);
+  const bool lists = may_list_ && !users.empty() && is_redis_7;
+  const auto first = users.first(lists ? 0 : std::min(users.size(), kUsersAtOnce));
+  if (lists) {
+    append(redis_, {"ACL", "LIST"});
+  }
+  append_users(first);
   const auto asked_at = std::chrono::steady_clock::now();
   const Reply hello = next_reply(redis_);
   answers.reading.round_trip = std::chrono::steady_clock::now() - asked_at;
@@ -140,8 +98,8 @@ std::optional<Answers> Inquiry::ask(std::span<const std::string> users) {
       learn_whether_to_try(*dryrun);
     }
   }
-  if (!info || !learn_users(first, answers) || !learn_kind(*hello, answers) ||
-      !learn_state(*size, *info, answers)) {
+  if (!info || !(lists ? learn_list(users, answers) : learn_users(first, answers)) ||
+      !learn_kind(*hello, answers) || !learn_state(*size, *info, answers)) {
     return std::nullopt;
   }
   answers.reading.idle_timeout = idle_timeout_of(*timeout);
@@ -149,13 +107,8 @@ std::optional<Answers> Inquiry::ask(std::span<const std::string> users) {
   answers.server.run_id = run_id_of(*info);
   answers.server.uptime = uptime_of(*info);
   answers.server.is_master = answers.reading.is_master;
-  for (auto rest = users.subspan(first.size()); !rest.empty();) {
-    const auto next = rest.first(std::min(rest.size(), kUsersAtOnce));
-    append_users(redis_, next);
-    if (!learn_users(next, answers)) {
-      return std::nullopt;
-    }
-    rest = rest.subspan(next.size());
+  if (!lists && !ask_each(users.subspan(first.size()), answers)) {
+    return std::nullopt;
   }
   note_refusals(*size, *timeout, *info, answers);
   return answers;
@@ -214,22 +167,6 @@ void Inquiry::learn_whether_to_try(const redisReply& dryrun) {
     no_dryrun_.clear();
     known_.clear();
   }
-}
-
-bool Inquiry::learn_users(std::span<const std::string> names, Answers& answers) {
-  std::vector<Reply> replies(names.size());
-  for (Reply& reply : replies) {
-    reply = next_reply(redis_);
-    if (!reply) {
-      return false;
-    }
-  }
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!learn_user(names[i], *replies[i], answers.reading.users)) {
-      return false;
-    }
-  }
-  return true;
 }
 
 bool Inquiry::ask_commands(Answers& answers) {
@@ -293,135 +230,6 @@ bool Inquiry::learn_state(const redisReply& size, const redisReply& info, Answer
   }
   answers.reading.availability = state.value_or(redis::Availability::available);
   return true;
-}
-
-bool Inquiry::learn_user(const std::string& name, const redisReply& getuser, redis::Users& users) {
-  if (elements_of(getuser).empty()) {  // no such user, or we may not ask
-    known_.erase(name);
-    if (is_error(getuser) && users.refusal.empty()) {
-      users.refusal = text_of(getuser);
-    }
-    return true;
-  }
-  AclUser acl = acl_user_of(getuser);
-  auto known = known_.find(name);
-  if (known == known_.end() || known->second.acl != acl) {
-    redis::UserAccess access{.knows_commands = false, .numbering = questions_.numbering};
-    const std::optional<bool> is_asked = ask_what_it_may(name, acl, access);
-    if (!is_asked) {
-      known_.erase(name);
-      return true;
-    }
-    if (!*is_asked) {
-      return false;
-    }
-    known = known_.insert_or_assign(name, Known{std::move(acl), std::move(access)}).first;
-  }
-  if (known->second.access.is_unrestricted) {
-    users.unrestricted.insert(name);
-  } else {
-    users.restricted.emplace(name, known->second.access);
-  }
-  if (name == "default") {
-    users.default_needs_no_password = known->second.acl.needs_no_password();
-  }
-  return true;
-}
-
-std::optional<bool> Inquiry::ask_what_it_may(const std::string& name,
-                                             const AclUser& acl,
-                                             redis::UserAccess& access) {
-  access.may_write = may_write(acl, harmless_);
-  if (!acl.has("on")) {
-    return true;
-  }
-  const bool every_command = may_run_every_command(acl);
-  const std::string any_key;
-  access.is_unrestricted =
-      every_command && key_access(acl, {&any_key, 1}) == redis::KeyAccess::read_write;
-  if (access.is_unrestricted) {
-    return true;
-  }
-  for (const std::vector<std::string>& prefixes : questions_.keys) {
-    access.namespaces.push_back(key_access(acl, prefixes));
-    access.reads_no_key.push_back(!may_read_some_key(acl, prefixes));
-  }
-  access.knows_commands = true;
-  return ask_commands(name, acl, access);
-}
-
-std::optional<bool> Inquiry::ask_commands(const std::string& name,
-                                          const AclUser& acl,
-                                          redis::UserAccess& access) {
-  const bool every_command = may_run_every_command(acl);
-  for (const redis::KeyAccess keys : {redis::KeyAccess::read, redis::KeyAccess::read_write}) {
-    const bool may_write_keys = keys == redis::KeyAccess::read_write;
-    redis::CommandSet& may = may_write_keys ? access.on_writable : access.on_readable;
-    const std::optional<std::string> prefix = prefix_with(access.namespaces, keys);
-    if (every_command && may_write_keys) {
-      may = all_answerable();
-    } else if (prefix) {
-      const bool can_be_told = !acl.has_selectors && !arity_.empty();
-      const auto tried = can_be_told ? try_commands(name, acl, *prefix) : Tried();
-      if (!tried) {
-        return false;
-      }
-      if (tried->is_changed) {
-        return std::nullopt;
-      }
-      access.knows_commands = access.knows_commands && tried->is_told;
-      may = tried->may;
-    }
-  }
-  return true;
-}
-
-std::optional<std::string> Inquiry::prefix_with(const std::vector<redis::KeyAccess>& keys,
-                                                redis::KeyAccess access) const {
-  const auto found = std::ranges::find(keys, access);
-  if (found == keys.end()) {
-    return std::nullopt;
-  }
-  return questions_.keys[static_cast<std::size_t>(found - keys.begin())].front();
-}
-
-std::optional<Inquiry::Tried> Inquiry::try_commands(const std::string& user,
-                                                    const AclUser& acl,
-                                                    const std::string& prefix) {
-  if (!no_dryrun_.empty()) {
-    return Tried();
-  }
-  const std::string key = prefix + random_;
-  for (const redis::Command& command : answerable_commands()) {
-    const auto arity = arity_.find(command.name);
-    Words words{"ACL", "DRYRUN", user};
-    std::ranges::move(shortest_form(command, arity == arity_.end() ? 0 : arity->second, key),
-                      std::back_inserter(words));
-    append(redis_, words);
-  }
-  append_users(redis_, {&user, 1});
-  Tried tried;
-  for (const redis::Command& command : answerable_commands()) {
-    const Reply reply = next_reply(redis_);
-    if (!reply) {
-      return std::nullopt;
-    }
-    if (is_about_rights(error_of(*reply))) {
-      no_dryrun_ = error_of(*reply);
-    }
-    // A refusal is a string, in words; only the status says yes.
-    tried.is_told = tried.is_told || !is_error(*reply);
-    tried.may[redis::command_index(command)] =
-        reply->type == REDIS_REPLY_STATUS && text_of(*reply) == "OK";
-  }
-  const Reply getuser = next_reply(redis_);
-  if (!getuser) {
-    return std::nullopt;
-  }
-  if (acl_user_of(*getuser) != acl) {
-    return Tried{.is_changed = true};
-  }
-  return tried.is_told ? tried : Tried();
 }
 
 }  // namespace cuckooguard::upstream

@@ -15,7 +15,7 @@ namespace cuckooguard::upstream {
 
 // What its user needs, as ACL SETUSER has it.
 inline constexpr std::string_view kControlRights =
-    "+acl|getuser +acl|dryrun +command +info +dbsize +config|get";
+    "+acl|getuser +acl|list +acl|dryrun +command +info +dbsize +config|get";
 
 // Of an error, without '-': it is about who asks.
 bool is_about_rights(std::string_view error);

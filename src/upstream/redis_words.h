@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,5 +38,16 @@ class RedisWords {
   std::vector<const char*> texts_;
   std::vector<std::size_t> sizes_;
 };
+
+inline void append(redisContext& redis, const std::vector<std::string>& words) {
+  RedisWords(words).append_to(redis);
+}
+
+// To what was appended; null: the connection failed.
+inline Reply next_reply(redisContext& redis) {
+  void* reply = nullptr;
+  return redisGetReply(&redis, &reply) == REDIS_OK ? Reply(static_cast<redisReply*>(reply))
+                                                   : nullptr;
+}
 
 }  // namespace cuckooguard::upstream

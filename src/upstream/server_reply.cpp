@@ -30,8 +30,13 @@ std::optional<ServerKind> kind_of_hello(const redisReply& reply) {
   if (mode == nullptr || text_of(*mode).empty()) {
     return std::nullopt;
   }
-  return ServerKind{.is_cluster = text_of(*mode) == "cluster",
-                    .is_master = role != nullptr && text_of(*role) == "master"};
+  ServerKind kind{.is_cluster = text_of(*mode) == "cluster",
+                  .is_master = role != nullptr && text_of(*role) == "master"};
+  if (const redisReply* const version = value_of(reply, "version")) {
+    const std::string_view text = text_of(*version);
+    std::from_chars(text.data(), text.data() + text.size(), kind.version);
+  }
+  return kind;
 }
 
 std::optional<ServerKind> kind_of_info(const redisReply& reply) {

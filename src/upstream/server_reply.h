@@ -20,6 +20,7 @@ namespace cuckooguard::upstream {
 struct ServerKind {
   bool is_cluster = true;
   bool is_master = false;
+  int version = 0;  // the major one; 0: it does not say
 };
 std::optional<ServerKind> kind_of_hello(const redisReply& reply);
 // From INFO, for older ones.

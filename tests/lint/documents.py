@@ -190,7 +190,7 @@ def findings():
               for each in re.findall(r'"(\+acl\|getuser \+[^"]*)"', file.read_text())}
     for name in ("README.md", "docs/quick-start.md"):
         for each in rights:
-            if f"resetkeys -@all {each}\n" not in text_of(name):
+            if f"-@all {each}\n" not in text_of(name):
                 yield f"{name}: ACL SETUSER does not give {each}"
 
     version = re.search(r"project\(cuckooguard VERSION (\S+)", text_of("CMakeLists.txt"))[1]

@@ -33,6 +33,22 @@ TEST(AclReply, is_read_as_redis_7_writes_it) {
   EXPECT_TRUE(user.has_selectors);
 }
 
+TEST(AclReply, of_a_list_is_read_as_redis_7_writes_it) {
+  constexpr std::string_view kLine =
+      "user app on skip-sanitize-payload #50e721e4 ~user:* %R~x* resetchannels &c* -@all +@read "
+      "+config|get -get (~a* resetchannels -@all +get)";
+  EXPECT_EQ(acl_name_in(kLine), "app");
+  EXPECT_EQ(acl_user_in(kLine),
+            (AclUser{.flags = {"on", "skip-sanitize-payload"},
+                     .commands = "-@all +@read +config|get -get",
+                     .keys = {"~user:*", "%R~x*"},
+                     .has_selectors = true}));
+  EXPECT_EQ(acl_user_in("user default on nopass ~* &* +@all"),
+            (AclUser{.flags = {"on", "nopass"}, .commands = "+@all", .keys = {"~*"}}));
+  EXPECT_EQ(acl_user_in("user app on nopass ~* &* db=0,1 +@all"), std::nullopt) << "Valkey 9.1";
+  EXPECT_EQ(acl_name_in("another line"), "");
+}
+
 TEST(AclReply, is_read_as_redis_6_writes_it) {
   const Reply reply = reply_of(array(bulk("flags"),
                                      array(bulk("on"), bulk("allkeys"), bulk("nopass")),

@@ -189,8 +189,8 @@ TEST(Control, a_user_that_a_restarted_redis_does_not_know_is_told_in_its_words) 
       {.state = State::not_allowed,
        .why = "WRONGPASS invalid username-password pair or user is disabled.",
        .hint = "correct upstream.control (username, password_file), or ACL SETUSER ops on "
-               ">PASSWORD +acl|getuser +acl|dryrun +command +info +dbsize +config|get; until then "
-               "every key passes"}));
+               ">PASSWORD +acl|getuser +acl|list +acl|dryrun +command +info +dbsize +config|get; "
+               "until then every key passes"}));
   EXPECT_TRUE(heard.reachable_becomes({true, false, true})) << "it is there";
 }
 
