@@ -183,6 +183,7 @@ class Session final : public io::Disposable,
   }
   resp::ConnectionState told() const override { return state_.told(); }
   bool is_transferable() const override { return state_.is_transferable(); }
+  bool has_unread_replies() const override { return state_.has_unread_replies(); }
   std::uint32_t beginnings() const override { return state_.beginnings(); }
   void on_upstream_bytes(std::string_view bytes) override;
   void on_upstream_turned_away(std::string_view error) override { on_upstream_bytes(error); }

@@ -50,7 +50,7 @@ void NodeLink::send(std::string_view bytes, Travel travel) {
 
 // Replies are owed to parts that have left, and to others that wait.
 bool NodeLink::may_leave(const Travel& travel) {
-  return route_.choose(travel.lane, owed.size() > waiting_replies_, false);
+  return route_.choose(travel.lane, owed.size() > waiting_replies_, {});
 }
 
 void NodeLink::pass(std::string_view bytes, const Travel& travel) {
@@ -95,6 +95,9 @@ void NodeLink::on_upstream_up() {
 
 void NodeLink::on_upstream_bytes(std::string_view bytes) {
   node_->is_heard();
+  if (bytes.starts_with("-NOAUTH ")) {
+    route_.on_login_wanted();
+  }
   owner_.on_link_bytes(*this, bytes);
   send_waiting();
 }
@@ -109,6 +112,18 @@ void NodeLink::on_upstream_refused(std::string_view error) {
   for (std::size_t left = owed.size() - waiting_replies_; left > 0 && !route_.is_lost(); --left) {
     owner_.on_link_bytes(*this, error);
   }
+  send_waiting();
+}
+
+// The first that waits; no other reply is owed.
+void NodeLink::on_command_refused(std::string_view error) {
+  if (waiting_.empty()) {
+    return;
+  }
+  waiting_bytes_ -= waiting_.front().bytes.size();
+  waiting_replies_ -= waiting_.front().travel.replies;
+  waiting_.pop_front();
+  owner_.on_link_bytes(*this, error);
   send_waiting();
 }
 

@@ -125,6 +125,7 @@ class NodeLink final : public io::Disposable, upstream::Route::Owner, upstream::
 
   resp::ConnectionState told() const override { return owner_.told(); }
   bool is_transferable() const override { return owner_.is_transferable(*this); }
+  bool has_unread_replies() const override { return false; }
   std::uint32_t beginnings() const override { return owner_.beginnings(); }
   void on_upstream_up() override;
   void on_upstream_bytes(std::string_view bytes) override;
@@ -134,6 +135,7 @@ class NodeLink final : public io::Disposable, upstream::Route::Owner, upstream::
   void on_upstream_progress() override;
   void on_upstream_down() override { owner_.on_link_down(); }
   void on_upstream_refused(std::string_view error) override;
+  void on_command_refused(std::string_view error) override;
   void on_upstream_turned_away(std::string_view error) override { refusal_ = error; }
   void on_upstream_lost() override;
   void on_entry_known() override;

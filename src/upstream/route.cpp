@@ -48,14 +48,14 @@ bool Route::choose(redis::Lane lane, bool is_owed, Needs needs) {
 
 // False: a reply that is owed, or on_upstream_up(), will tell.
 bool Route::may_keep_for_good(bool is_owed) {
-  if (!is_member() || client_.told().login || answered_ == Answered::yes ||
-      client_.has_unread_replies()) {  // it is kept anyway
+  if (!is_member() || owner_.told().login || answered_ == Answered::yes ||
+      owner_.has_unread_replies()) {  // it is kept anyway
     return true;
   }
   if (is_owed || answered_ == Answered::asked) {
     return false;
   }
-  if (!client_.is_transferable()) {
+  if (!owner_.is_transferable()) {
     return true;  // Redis has accepted MULTI, or the like, there
   }
   answered_ = Answered::asked;

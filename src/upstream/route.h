@@ -54,6 +54,8 @@ class Route final : GreetedConnection::Owner, SharedUpstream::Member, LoginProbe
     virtual resp::ConnectionState told() const = 0;
     // Another connection, told the same, would do for its next command.
     virtual bool is_transferable() const = 0;
+    // Nobody can tell any more which reply is to what.
+    virtual bool has_unread_replies() const = 0;
     // How often RESET has made it a new client.
     virtual std::uint32_t beginnings() const = 0;
     // Just so many whole replies, none of them an error, and nothing else.

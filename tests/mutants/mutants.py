@@ -410,7 +410,7 @@ MUTANTS = [
     ("routing", "silent_nodes_are_asked", "who comes waits for a node that hangs, although any could answer",
      [("src/routing/nodes.h", "now - asked_at_ > kSilentFor;", "now - asked_at_ > 1000 * kSilentFor;")]),
     ("routing", "links_race", "what needs a connection of its own overtakes what is owed on the shared one",
-     [(NODE_LINK, "owed.size() > waiting_replies_, false", "false, false")]),
+     [(NODE_LINK, "owed.size() > waiting_replies_, {}", "false, {}")]),
     ("routing", "buffers_are_read_over", "of several clients' replies that come together some are lost",
      [("src/routing/routed_transport.cpp", "      lose();\n    }\n  }\n  proceed_later();", "      lose();\n    }\n  }\n  proceed();")]),
     ("routing", "clusters_that_are_down_have_no_nodes", "a cluster that is down is not heard",
