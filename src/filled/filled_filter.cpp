@@ -91,7 +91,7 @@ std::uint64_t FilledFilter::bytes_for(const Shape& shape) {
 std::uint64_t FilledFilter::bytes() const {
   std::uint64_t bytes = unsure_bytes_;
   for (const auto& layer : layers_) {
-    bytes += bytes_of(layer->sizing());
+    bytes = (is_exact() ? 0 : bytes) + bytes_of(layer->sizing());
   }
   return bytes;
 }
@@ -141,7 +141,7 @@ std::optional<std::uint64_t> FilledFilter::bytes_to_grow() const {
 }
 
 std::uint64_t FilledFilter::bytes_when_grown() const {
-  return bytes_of(next_sizing()) + bytes();
+  return bytes_of(next_sizing()) + (is_exact() ? 0 : bytes());
 }
 
 std::unique_ptr<FilledFilter> FilledFilter::grown() const {

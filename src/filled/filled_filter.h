@@ -95,7 +95,8 @@ class FilledFilter {
   // Why no filter of this shape can have these layers and items; nothing: it can.
   std::optional<std::string> misfit() const;
 
-  // What the first layer takes, and what all do: as they are made, the same on every guard.
+  // What the first layer takes, and what all do: as they are made, the same on every guard, also on
+  // one where it is unsure. So of an exact one without layers that are about to go.
   static std::uint64_t bytes_for(const Shape& shape);
   static std::uint64_t bytes_of(const filter::Sizing& sizing);
   std::uint64_t bytes() const;
