@@ -237,7 +237,7 @@ class Session final : public io::Disposable,
   std::size_t room_for(const guard::Question& question) const {
     return !must_be_heard(question.redis.idle_timeout) && !input_.is_ahead() ? room() : 0;
   }
-  bool may_travel(redis::Lane lane, Route::Needs needs = {});
+  bool may_travel(redis::Lane lane, upstream::Route::Needs needs = {});
   enum class Taker : std::uint8_t { redis, guard, filter, filled };
   Taker taker_of(std::span<const std::string_view> arguments);
   bool take_own_command(Taker taker, std::string_view raw);
@@ -248,7 +248,7 @@ class Session final : public io::Disposable,
   bool holds_too_much() const;
   void hold(bool for_source = false);
   bool waits_for_promises();
-  bool may_go_to_redis(redis::Lane lane, Route::Needs needs = {}) {
+  bool may_go_to_redis(redis::Lane lane, upstream::Route::Needs needs = {}) {
     return !waits_for_promises() && may_travel(lane, needs);
   }
   void let_go();

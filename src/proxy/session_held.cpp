@@ -55,7 +55,7 @@ bool Session::take_own_command(Taker taker, std::string_view raw) {
 }
 
 // False: the command at hand waits for replies to those before it.
-bool Session::may_travel(redis::Lane lane, Route::Needs needs) {
+bool Session::may_travel(redis::Lane lane, upstream::Route::Needs needs) {
   if (redis::is_shared(lane) && output_over_limit_) {
     lane = redis::Lane::own;  // where Redis need not be read
   }
