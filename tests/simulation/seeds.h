@@ -29,8 +29,8 @@ inline std::optional<std::string> environment(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-inline Seeds chosen_seeds(std::uint64_t runs_of_program) {
-  Seeds seeds{.runs = runs_of_program};
+inline Seeds chosen_seeds(std::uint64_t runs_of_program, std::uint64_t first = Seeds{}.first) {
+  Seeds seeds{.first = first, .runs = runs_of_program};
   if (const auto seed = environment("CUCKOOGUARD_SEED")) {
     seeds = {.first = seed->empty() ? std::random_device{}() : std::stoull(*seed)};
   }
