@@ -156,7 +156,7 @@ std::optional<std::string> DumpReader::wrong_tag() {
 }
 
 std::expected<std::unique_ptr<FilledFilter>, std::string> DumpReader::finish() {
-  if (error_ || section_ != Section::over) {
+  if (error_ || section_ != Section::over || !shape_) {
     return std::unexpected(error_.value_or(std::string(kNoDump)));
   }
   auto filter = std::make_unique<FilledFilter>(*shape_, std::move(layers_), items_, erased_);

@@ -28,7 +28,7 @@ void FilterFileStream::add(Bytes part) {
     std::size_t taken = part.size();  // once it is wrong, the rest only comes
     if (!error_) {
       const bool is_front =
-          !header_ || front_.size() < kFileHeaderBytes + parts_->checksums_bytes();
+          !has_header_ || front_.size() < kFileHeaderBytes + parts_.checksums_bytes();
       taken = is_front ? take_front(part) : take_payload(part);
     }
     received_ += taken;
@@ -38,7 +38,7 @@ void FilterFileStream::add(Bytes part) {
 
 std::size_t FilterFileStream::take_front(Bytes part) {
   const std::uint64_t whole =
-      kFileHeaderBytes + (header_ ? parts_->checksums_bytes() : std::uint64_t{0});
+      kFileHeaderBytes + (has_header_ ? parts_.checksums_bytes() : std::uint64_t{0});
   const Bytes taken = part.first(std::min<std::uint64_t>(part.size(), whole - front_.size()));
   front_.insert(front_.end(), taken.begin(), taken.end());
   if (front_.size() == whole) {
@@ -49,8 +49,8 @@ std::size_t FilterFileStream::take_front(Bytes part) {
 
 // What follows the header, or the checksums.
 void FilterFileStream::begin() {
-  if (header_) {
-    if (file_checksum(Bytes(front_).subspan(kFileHeaderBytes)) != header_->checksums_checksum) {
+  if (has_header_) {
+    if (file_checksum(Bytes(front_).subspan(kFileHeaderBytes)) != header_.checksums_checksum) {
       fail(FilterFileFault::corrupt, "the checksum of the checksums does not match");
     }
     return;
@@ -70,13 +70,14 @@ void FilterFileStream::begin() {
     counts_ = header->count_slots == 0 ? nullptr : ExactCounts::of_slots(header->count_slots);
     parts_ = parts;
     header_ = *header;
+    has_header_ = true;
   }
 }
 
 std::size_t FilterFileStream::take_payload(Bytes part) {
   const std::uint64_t at = received_ - front_.size();
   const std::uint64_t in_block = at % kFileBlockBytes;
-  const std::uint64_t left = parts_->payload_bytes() - at;
+  const std::uint64_t left = parts_.payload_bytes() - at;
   if (left == 0) {
     fail(FilterFileFault::truncated, "longer than its header says");
     return part.size();
@@ -116,15 +117,15 @@ void FilterFileStream::put_in_place(std::uint64_t at, Bytes bytes) {
   }
   if (counts_) {
     next = put(next, std::as_writable_bytes(counts_->words_to_fill()));
-    if (at + bytes.size() > next && large_counts_.size() < parts_->large_counts_bytes) {
-      large_counts_.resize(parts_->large_counts_bytes);
+    if (at + bytes.size() > next && large_counts_.size() < parts_.large_counts_bytes) {
+      large_counts_.resize(parts_.large_counts_bytes);
     }
     put(next, large_counts_);
   }
 }
 
 std::expected<std::unique_ptr<CuckooFilter>, FilterFileError> FilterFileStream::finish() {
-  if (!error_ && (!header_ || received_ != bytes_)) {
+  if (!error_ && (!has_header_ || received_ != bytes_)) {
     fail(FilterFileFault::truncated, "shorter than it should be");
   }
   if (error_) {
@@ -132,18 +133,18 @@ std::expected<std::unique_ptr<CuckooFilter>, FilterFileError> FilterFileStream::
   }
   SharedCells& cells = FilterFileAccess::table(*filter_).cells();
   for (unsigned entry = 0; entry < kStashEntries; ++entry) {
-    cells.store_stash(entry, header_->stash[entry]);
+    cells.store_stash(entry, header_.stash[entry]);
   }
-  cells.store_stash_mask(header_->stash_mask);
+  cells.store_stash_mask(header_.stash_mask);
   if (counts_) {
     if (!counts_->fill(large_counts_in(large_counts_))) {
       return std::unexpected(FilterFileError{FilterFileFault::corrupt, "the counts cannot be"});
     }
     FilterFileAccess::set_counts(*filter_, std::move(counts_));
   }
-  FilterFileAccess::set_statistics(*filter_, *header_);
+  FilterFileAccess::set_statistics(*filter_, header_);
   if (origin_ == FilterFileOrigin::stranger &&
-      (fingerprints_ != header_->fingerprints || !could_be_contents(*header_, *filter_))) {
+      (fingerprints_ != header_.fingerprints || !could_be_contents(header_, *filter_))) {
     return std::unexpected(
         FilterFileError{FilterFileFault::corrupt, "no filter has such contents"});
   }

@@ -49,8 +49,9 @@ class FilterFileStream {
   FilterFileOrigin origin_;
   std::uint64_t received_ = 0;
   std::vector<std::byte> front_;  // header, checksums
-  std::optional<FileHeader> header_;
-  std::optional<FileParts> parts_;
+  bool has_header_ = false;
+  FileHeader header_{};  // then, and
+  FileParts parts_{header_};
   std::unique_ptr<CuckooFilter> filter_;
   std::unique_ptr<ExactCounts> counts_;
   std::vector<std::byte> large_counts_;

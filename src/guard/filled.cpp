@@ -219,7 +219,8 @@ void Filled::drop_dump() {
   if (is_large) {
     try {
       dropping_ = std::jthread([bytes = std::move(dump_->bytes)]() mutable { bytes = {}; });
-    } catch (const std::system_error&) {  // there are no more threads
+    } catch (const std::system_error&) {
+      dump_->bytes = {};  // there are no more threads
     }
   }
   dump_.reset();

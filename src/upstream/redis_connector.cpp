@@ -1,9 +1,13 @@
 #include "upstream/redis_connector.h"
 
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <system_error>
 #include <utility>
 
+#include <arpa/inet.h>
+#include <netdb.h>
 #include <sys/time.h>
 
 #include "config/password_file.h"
@@ -13,6 +17,7 @@ namespace cuckooguard::upstream {
 namespace {
 
 constexpr const char* kDefaultUser = "default";
+constexpr int kNoSocket = -1;
 
 timeval to_timeval(std::chrono::milliseconds duration) {
   return {.tv_sec = duration.count() / 1000, .tv_usec = duration.count() % 1000 * 1000};
@@ -22,6 +27,36 @@ std::string in_words(std::chrono::milliseconds duration) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(duration);
   return seconds == duration ? std::to_string(seconds.count()) + " s"
                              : std::to_string(duration.count()) + " ms";
+}
+
+bool is_numeric(const std::string& host) {
+  in6_addr address{};
+  return ::inet_pton(AF_INET, host.c_str(), &address) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
+}
+
+// In numbers, each once; none if there are none. Blocks.
+std::vector<std::string> looked_up(const std::string& host) {
+  const addrinfo hints{.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+  addrinfo* all = nullptr;
+  std::vector<std::string> addresses;
+  if (::getaddrinfo(host.c_str(), nullptr, &hints, &all) != 0) {
+    return addresses;
+  }
+  for (const addrinfo* each = all; each != nullptr; each = each->ai_next) {
+    std::array<char, NI_MAXHOST> text{};
+    if (::getnameinfo(each->ai_addr,
+                      each->ai_addrlen,
+                      text.data(),
+                      text.size(),
+                      nullptr,
+                      0,
+                      NI_NUMERICHOST) == 0) {
+      addresses.emplace_back(text.data());
+    }
+  }
+  ::freeaddrinfo(all);
+  return addresses;
 }
 
 }  // namespace
@@ -42,14 +77,48 @@ void RedisConnector::Close::operator()(redisContext* context) const {
 RedisConnector::RedisConnector(config::Upstream settings,
                                const io::TlsSlot* tls,
                                std::chrono::milliseconds call_timeout)
-    : settings_(std::move(settings)), tls_(tls), call_timeout_(call_timeout) {}
+    : settings_(std::move(settings)),
+      tls_(tls),
+      call_timeout_(call_timeout),
+      names_(
+          std::make_shared<io::BlockingThread>(io::BlockingThread::Limits{.name = "redis-names"})) {
+}
+
+std::optional<std::vector<std::string>> RedisConnector::addresses_of(
+    const std::string& host) const {
+  if (is_numeric(host)) {
+    return std::vector{host};
+  }
+  const auto found = std::make_shared<std::vector<std::string>>();
+  const bool is_asked = names_->post([host, found] { *found = looked_up(host); });
+  if (!is_asked || !names_->finish(settings_.connect_timeout)) {
+    return std::nullopt;
+  }
+  return found->empty() ? std::vector{host} : *found;  // hiredis says why
+}
 
 RedisConnector::Redis RedisConnector::open_plainly() const {
   const timeval timeout = to_timeval(settings_.connect_timeout);
   const config::Address address = settings_.reached();
-  return Redis(address.is_unix()
-                   ? redisConnectUnixWithTimeout(address.unix_path.c_str(), timeout)
-                   : redisConnectWithTimeout(address.host.c_str(), address.port, timeout));
+  if (address.is_unix()) {
+    return Redis(redisConnectUnixWithTimeout(address.unix_path.c_str(), timeout));
+  }
+  Redis redis;
+  const auto hosts = addresses_of(address.host);
+  for (const std::string& host : hosts.value_or(std::vector<std::string>())) {
+    redis.reset(redisConnectWithTimeout(host.c_str(), address.port, timeout));
+    if (redis && redis->err == 0) {
+      break;
+    }
+  }
+  if (!hosts) {
+    redis.reset(redisConnectFd(kNoSocket));
+    if (redis) {
+      redis->err = REDIS_ERR_OTHER;
+      std::snprintf(&redis->errstr[0], sizeof redis->errstr, "the look-up of its name hangs");
+    }
+  }
+  return redis;
 }
 
 RedisConnector::Redis RedisConnector::open_over_tls(

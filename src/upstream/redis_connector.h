@@ -2,8 +2,9 @@
 // credentials: then the bytes go through a TlsRelay.
 //
 // Threads: any, one at a time. Lifetimes: `tls` outlives it.
-// Errors: null with `why`, or LoginRefusal. Limits: open() waits for connect_timeout at most, each
-// call on a connection for the time-out that it is given.
+// Errors: null with `why`, or LoginRefusal. Limits: open() waits for connect_timeout for a name,
+// and as long for each of its addresses; each call on a connection for the time-out that it is
+// given. A look-up that hangs is left behind, one at a time.
 #pragma once
 
 #include <chrono>
@@ -12,8 +13,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "config/config.h"
+#include "io/blocking_thread.h"
 #include "io/tls_credentials.h"
 #include "upstream/tls_relay.h"
 
@@ -67,12 +70,15 @@ class RedisConnector {
   std::optional<LoginRefusal> log_in(redisContext& redis) const;
 
  private:
+  // Nothing: the look-up hangs.
+  std::optional<std::vector<std::string>> addresses_of(const std::string& host) const;
   Redis open_over_tls(std::shared_ptr<const io::TlsCredentials> credentials,
                       std::string& why) const;
 
   config::Upstream settings_;
   const io::TlsSlot* tls_;
   std::chrono::milliseconds call_timeout_;
+  std::shared_ptr<io::BlockingThread> names_;
 };
 
 }  // namespace cuckooguard::upstream

@@ -30,20 +30,15 @@ bool Route::choose(redis::Lane lane, bool is_owed, Needs needs) {
     if (redis::is_shared(lane) && !reads_large_values) {
       return choose_shared(lane == redis::Lane::reads ? Access::read : Access::write, is_owed);
     }
-    if (is_owed || !take_lease(needs_new)) {
+    if (is_owed || !take_lease(needs_new, needs.waits_for_writes)) {
       return false;
     }
-    if (needs.waits_for_writes) {
-      own_->touch();
-    }
   }
-  if (lane == redis::Lane::for_good && !is_for_good_) {
-    if (!needs.ends_client && !may_keep_for_good(is_owed)) {
-      return false;
-    }
-    is_for_good_ = true;
+  if (lane != redis::Lane::for_good || is_for_good_) {
+    return true;
   }
-  return true;
+  is_for_good_ = needs.ends_client || may_keep_for_good(is_owed);
+  return is_for_good_;
 }
 
 // False: a reply that is owed, or on_upstream_up(), will tell.
@@ -95,7 +90,7 @@ bool Route::is_let_in(bool& is_known) {
   return entry == Entry::open;
 }
 
-bool Route::take_lease(bool is_new) {
+bool Route::take_lease(bool is_new, bool waits_for_writes) {
   bool is_known = true;
   is_new_ = is_new || !is_let_in(is_known);
   if (!is_known) {
@@ -105,6 +100,9 @@ bool Route::take_lease(bool is_new) {
   is_unused_ = true;
   answered_ = Answered::not_asked;
   own_ = is_new_ ? worker_.upstreams.open(told, *this) : worker_.upstreams.lease(told, *this);
+  if (waits_for_writes) {
+    own_->touch();
+  }
   if (own_->state() == Connection::State::up) {
     owner_.on_upstream_up();
   }

@@ -135,7 +135,7 @@ class Route final : GreetedConnection::Owner, SharedUpstream::Member, LoginProbe
   enum class Answered : std::uint8_t { not_asked, asked, yes };
 
   bool choose_shared(Access access, bool is_owed);
-  bool take_lease(bool is_new);
+  bool take_lease(bool is_new, bool waits_for_writes = false);
   bool may_keep_for_good(bool is_owed);
   bool is_let_in(bool& is_known);
   bool is_member() const { return shared_ != nullptr && beginnings_ == owner_.beginnings(); }
