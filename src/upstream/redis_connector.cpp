@@ -35,24 +35,27 @@ bool is_numeric(const std::string& host) {
          ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
-// In numbers, each once; none if there are none. Blocks.
-std::vector<std::string> looked_up(const std::string& host) {
+// In numbers; none if there are none. Blocks.
+std::vector<config::Address> looked_up(const config::Address& name) {
   const addrinfo hints{.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
   addrinfo* all = nullptr;
-  std::vector<std::string> addresses;
-  if (::getaddrinfo(host.c_str(), nullptr, &hints, &all) != 0) {
+  std::vector<config::Address> addresses;
+  const std::string port = std::to_string(name.port);
+  if (::getaddrinfo(name.host.c_str(), port.c_str(), &hints, &all) != 0) {
     return addresses;
   }
   for (const addrinfo* each = all; each != nullptr; each = each->ai_next) {
-    std::array<char, NI_MAXHOST> text{};
+    std::array<char, NI_MAXHOST> host{};
+    std::array<char, NI_MAXSERV> service{};
     if (::getnameinfo(each->ai_addr,
                       each->ai_addrlen,
-                      text.data(),
-                      text.size(),
-                      nullptr,
-                      0,
-                      NI_NUMERICHOST) == 0) {
-      addresses.emplace_back(text.data());
+                      host.data(),
+                      host.size(),
+                      service.data(),
+                      service.size(),
+                      NI_NUMERICHOST | NI_NUMERICSERV) == 0) {
+      addresses.push_back(
+          {.host = host.data(), .port = static_cast<std::uint16_t>(std::stoul(service.data()))});
     }
   }
   ::freeaddrinfo(all);
@@ -84,17 +87,17 @@ RedisConnector::RedisConnector(config::Upstream settings,
           std::make_shared<io::BlockingThread>(io::BlockingThread::Limits{.name = "redis-names"})) {
 }
 
-std::optional<std::vector<std::string>> RedisConnector::addresses_of(
-    const std::string& host) const {
-  if (is_numeric(host)) {
-    return std::vector{host};
+std::optional<std::vector<config::Address>> RedisConnector::addresses_of(
+    const config::Address& name) const {
+  if (is_numeric(name.host)) {
+    return std::vector{name};
   }
-  const auto found = std::make_shared<std::vector<std::string>>();
-  const bool is_asked = names_->post([host, found] { *found = looked_up(host); });
+  const auto found = std::make_shared<std::vector<config::Address>>();
+  const bool is_asked = names_->post([name, found] { *found = looked_up(name); });
   if (!is_asked || !names_->finish(settings_.connect_timeout)) {
     return std::nullopt;
   }
-  return found->empty() ? std::vector{host} : *found;  // hiredis says why
+  return found->empty() ? std::vector{name} : *found;  // hiredis says why
 }
 
 RedisConnector::Redis RedisConnector::open_plainly() const {
@@ -104,14 +107,14 @@ RedisConnector::Redis RedisConnector::open_plainly() const {
     return Redis(redisConnectUnixWithTimeout(address.unix_path.c_str(), timeout));
   }
   Redis redis;
-  const auto hosts = addresses_of(address.host);
-  for (const std::string& host : hosts.value_or(std::vector<std::string>())) {
-    redis.reset(redisConnectWithTimeout(host.c_str(), address.port, timeout));
+  const auto all = addresses_of(address);
+  for (const config::Address& each : all.value_or(std::vector<config::Address>())) {
+    redis.reset(redisConnectWithTimeout(each.host.c_str(), each.port, timeout));
     if (redis && redis->err == 0) {
       break;
     }
   }
-  if (!hosts) {
+  if (!all) {
     redis.reset(redisConnectFd(kNoSocket));
     if (redis) {
       redis->err = REDIS_ERR_OTHER;

@@ -71,7 +71,7 @@ class RedisConnector {
 
  private:
   // Nothing: the look-up hangs.
-  std::optional<std::vector<std::string>> addresses_of(const std::string& host) const;
+  std::optional<std::vector<config::Address>> addresses_of(const config::Address& name) const;
   Redis open_over_tls(std::shared_ptr<const io::TlsCredentials> credentials,
                       std::string& why) const;
 
