@@ -54,6 +54,10 @@ struct RoutedPart {
   bool asks = false;                    // ASKING comes first
   redis::Lane lane = redis::Lane::own;  // how it may travel
 
+  // Whichever node has it, another one could be asked instead.
+  bool is_for_any() const { return slot == kNoSlot && !command.empty(); }
+  // A node that does not hang replies at once.
+  bool is_prompt() const { return is_for_any() || redis::is_shared(lane); }
   // What it takes to keep it until its reply has come.
   std::size_t bytes_kept() const { return command.empty() ? 0 : sizeof(*this) + command.size(); }
 };
@@ -61,7 +65,7 @@ struct RoutedPart {
 // How something is sent.
 struct Travel {
   redis::Lane lane = redis::Lane::own;
-  bool is_prompt = false;   // a node that does not hang replies at once
+  bool is_prompt = false;   // RoutedPart::is_prompt()
   bool asks = false;        // ASKING comes first
   std::size_t replies = 1;  // parts that are owed one for it, ASKING's included
 };

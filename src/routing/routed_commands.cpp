@@ -218,8 +218,8 @@ bool RoutedTransport::owes_for_any(const NodeLink* link) {
   return link != nullptr && !has_state_on(*link) && !link->owed.empty() &&
          link->framer.at_reply_boundary() &&
          std::ranges::all_of(link->owed, [this](const RoutedPart& part) {
-           return part.slot == RoutedPart::kNoSlot && !part.command.empty() &&
-                  part.redirects < kRedirectsMax && !entry(part.entry).is_begun;
+           return part.is_for_any() && part.redirects < kRedirectsMax &&
+                  !entry(part.entry).is_begun;
          });
 }
 
@@ -240,8 +240,7 @@ void RoutedTransport::leave_home() {
 }
 
 void RoutedTransport::send_part(NodeLink& link, std::string_view raw, RoutedPart part) {
-  const bool is_for_any = part.slot == RoutedPart::kNoSlot && !part.command.empty();
-  link.send(raw, {.lane = part.lane, .is_prompt = is_for_any || redis::is_shared(part.lane)});
+  link.send(raw, {.lane = part.lane, .is_prompt = part.is_prompt()});
   link.owed.push_back(std::move(part));
 }
 

@@ -397,7 +397,7 @@ void RoutedTransport::send_next(Flight& flight, Parts& from, NodeLink& link) {
   RoutedPart& part = from.front();
   link.send(part.command,
             {.lane = part.lane,
-             .is_prompt = redis::is_shared(part.lane),
+             .is_prompt = part.is_prompt(),
              .asks = part.asks,
              .replies = part.asks ? 2U : 1U});
   if (part.asks) {
