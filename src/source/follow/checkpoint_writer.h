@@ -121,7 +121,7 @@ void CheckpointWriter<Log>::write_all(bool is_last) {
                      !(is_last && version->will_change))) {
       continue;
     }
-    const auto position = tables_.log.position();  // the file's is no earlier
+    const auto position = tables_.log.resume_position();  // the file's is no earlier
     auto written = tables_.checkpoints.write(
         index, settings_.directory, settings_.source, settings_.server, until);
     const auto done = written ? written->put_in_place() : std::unexpected(written.error());

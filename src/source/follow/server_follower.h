@@ -81,6 +81,8 @@ class ServerFollower : public Follower {
         following_(std::move(settings)) {}
 
   virtual bool is_connected() const = 0;
+  // Of the log that is followed, by which a checkpoint of it is known.
+  virtual std::string log_identity() const { return identity_; }
   virtual Duration connect(const std::stop_token& stop) = 0;
   virtual Duration follow(const std::stop_token& stop) = 0;
   virtual void disconnect() = 0;
@@ -148,7 +150,7 @@ std::expected<bool, typename Log::Error> ServerFollower<Log>::take_up(
   auto restored = Restore<Log>({.source = following_.name,
                                 .directory = *following_.storage.directory,
                                 .observer = *following_.observer,
-                                .server = identity_,
+                                .server = log_identity(),
                                 .is_cluster = is_cluster,
                                 .max_lag = following_.max_lag,
                                 .begins = std::move(begins)},
@@ -167,7 +169,7 @@ void ServerFollower<Log>::begin_checkpoints(std::function<void(const Position& p
   using Writer = CheckpointWriter<Log>;
   checkpoints_ = std::make_unique<Writer>(
       typename Writer::Settings{.source = following_.name,
-                                .server = identity_,
+                                .server = log_identity(),
                                 .directory = *following_.storage.directory,
                                 .every = following_.storage.checkpoint_every,
                                 .observer = *following_.observer,

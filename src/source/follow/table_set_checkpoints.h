@@ -48,7 +48,7 @@ class TableSetCheckpoints {
   // What has not changed since it was these versions, as of now.
   struct Unchanged {
     std::set<TableIndex> tables;
-    typename Log::Position position;
+    typename Log::Position position;  // from where the log is read again
     std::string resume;  // CheckpointFacts'
   };
   // Nothing: there is none.
@@ -172,9 +172,9 @@ auto TableSetCheckpoints<Log>::unchanged(const std::map<TableIndex, TableVersion
   if (now.tables.empty()) {
     return std::nullopt;
   }
-  now.position = state_.applier->position();
+  now.position = state_.applier->resume_position();
   if (const std::optional<typename Log::Group>& last = state_.applier->last_group()) {
-    now.resume = Log::resume_text(now.position, *last);
+    now.resume = Log::resume_text(state_.applier->position(), *last);
   }
   return now;
 }

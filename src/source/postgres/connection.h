@@ -172,7 +172,10 @@ class PostgresConnection {
 // "name", with quotes in it doubled.
 std::string quoted_postgres_name(std::string_view name);
 
-// Tells one server, and one history of it, from another: its system identifier and timeline.
+// Tells one server, and one history of it, from another: its system identifier, its timeline, and
+// when it was started.
 std::expected<std::string, PostgresError> server_identity(PostgresConnection& connection);
+// Without the last, which does not outlive a restart.
+std::string timeline_of(std::string_view identity);
 
 }  // namespace cuckooguard::source

@@ -43,19 +43,41 @@ std::string text_of(const std::vector<XidRange>& all) {
   return text;
 }
 
-std::optional<Xid> parse_xid(std::string_view text) {
-  Xid xid = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), xid);
-  return end.ec == std::errc() && end.ptr == text.data() + text.size() ? std::optional(xid)
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
+  return end.ec == std::errc() && end.ptr == text.data() + text.size() ? std::optional(number)
                                                                        : std::nullopt;
 }
 
 std::optional<XidRange> parse_range(std::string_view text) {
   const std::size_t dash = text.find('-');
-  const auto first = parse_xid(text.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : parse_xid(text.substr(dash + 1));
+  const auto first = parse_number<Xid>(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : parse_number<Xid>(text.substr(dash + 1));
   return first && last && *first <= *last ? std::optional(XidRange{.first = *first, .last = *last})
                                           : std::nullopt;
+}
+
+// Up to the next space, which is taken, too.
+std::string_view take_word(std::string_view& text) {
+  const std::string_view word = text.substr(0, text.find(' '));
+  text.remove_prefix(std::min(word.size() + 1, text.size()));
+  return word;
+}
+
+std::string text_of(const PostgresCommit& commit) {
+  return commit.lsn.text() + ' ' + std::to_string(commit.time.microseconds) + ' ' +
+         std::to_string(commit.xid);
+}
+
+std::optional<PostgresCommit> take_commit(std::string_view& text) {
+  const auto lsn = pgoutput::parse_lsn(take_word(text));
+  const auto time = parse_number<std::int64_t>(take_word(text));
+  const auto xid = parse_number<pgoutput::TransactionId>(take_word(text));
+  return lsn && time && xid
+             ? std::optional(PostgresCommit{.lsn = *lsn, .time = {*time}, .xid = *xid})
+             : std::nullopt;
 }
 
 }  // namespace
@@ -72,7 +94,7 @@ std::string PostgresPosition::text() const {
 
 // If they are too many, also some between them: who waits for those as well waits longer, no more.
 std::string PostgresGroup::text() const {
-  const std::string end = last.end.text();
+  const std::string end = last.end.text() + ' ' + text_of(commit);
   std::string listed = text_of(ranges(unseen, 1));
   for (Xid apart = 2; end.size() + listed.size() > kTextMax; apart *= 2) {
     listed = text_of(ranges(unseen, apart));
@@ -82,23 +104,24 @@ std::string PostgresGroup::text() const {
 
 std::optional<PostgresGroup> PostgresGroup::parse(std::string_view text) {
   PostgresGroup group;
-  const std::size_t end = std::min(text.find(' '), text.size());
-  const auto lsn = pgoutput::parse_lsn(text.substr(0, end));
-  if (!lsn) {
+  if (text.ends_with(' ')) {
     return std::nullopt;
   }
-  group.last.end = *lsn;
-  for (text.remove_prefix(end); !text.empty();) {
-    text.remove_prefix(1);
-    const std::size_t length = std::min(text.find(' '), text.size());
-    const auto range = parse_range(text.substr(0, length));
+  const auto end = pgoutput::parse_lsn(take_word(text));
+  const auto commit = take_commit(text);
+  if (!end || !commit) {
+    return std::nullopt;
+  }
+  group.last.end = *end;
+  group.commit = *commit;
+  while (!text.empty()) {
+    const auto range = parse_range(take_word(text));
     if (!range || range->last - range->first >= kUnseenMax - group.unseen.size()) {
       return std::nullopt;
     }
     for (Xid xid = range->first; xid <= range->last; ++xid) {
       group.unseen.push_back(xid);
     }
-    text.remove_prefix(length);
   }
   return group;
 }
@@ -133,8 +156,9 @@ std::uint64_t PostgresLog::definition_hash(const Target& target, const PostgresT
   return definition.hash();
 }
 
-std::string PostgresLog::resume_text(const PostgresPosition& position, const PostgresGroup& last) {
-  return std::string(kPostgres) + '\n' + position.text() + '\n' + last.text();
+std::string PostgresLog::resume_text(const PostgresPosition& /*position*/,
+                                     const PostgresGroup& last) {
+  return std::string(kPostgres) + '\n' + last.last.end.text() + '\n' + last.text();
 }
 
 std::optional<std::pair<PostgresPosition, PostgresGroup>> PostgresLog::parse_resume(

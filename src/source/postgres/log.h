@@ -1,6 +1,11 @@
 // PostgreSQL's log, as pgoutput decodes it, as those see it who follow any log (follow/log.h).
 //
 // A position is a place in the server's log (LSN): what was committed before it has been applied.
+// That it is the same log shows the last transaction before it, which the server sends once more
+// when the stream is resumed: a copy of the server that was taken earlier (a snapshot of its disk,
+// another standby that was promoted) has the slot, and goes on from the same places with other
+// transactions.
+//
 // Places say nothing of what is visible, numbers do: a snapshot shows a transaction or not, exactly
 // (xid_snapshot.h), so that no row is ever in doubt. Three things follow:
 //
@@ -26,6 +31,8 @@
 
 #include "follow/log.h"
 #include "pgoutput/lsn.h"
+#include "pgoutput/message.h"
+#include "pgoutput/timestamp.h"
 #include "postgres/connection.h"
 #include "postgres/fingerprints.h"
 #include "postgres/table.h"
@@ -61,17 +68,30 @@ class PostgresPosition {
   pgoutput::Lsn lsn_{};
 };
 
-// Of a position, what a checkpoint needs besides: the transactions that it covers and that nobody
-// had seen to be visible when it was taken.
+// By which a transaction is known again: two histories may have one at the same place, of the same
+// number, but not at the same microsecond.
+struct PostgresCommit {
+  pgoutput::Lsn lsn;
+  pgoutput::Timestamp time;
+  pgoutput::TransactionId xid = 0;
+
+  bool operator==(const PostgresCommit&) const = default;
+};
+
+// Of a position, what a checkpoint needs besides: its last transaction, and those that it covers
+// and that nobody had seen to be visible when it was taken.
 struct PostgresGroup {
   // So that a checkpoint has room for it (filter::kSourcePositionMax).
   static constexpr std::size_t kTextMax = 1024;
 
   PostgresId last;
   std::vector<Xid> unseen;
+  PostgresCommit commit{};  // of 0/0: none has come since the slot was made
 
   const PostgresId& id() const { return last; }
-  bool is_same_as(const PostgresGroup& other) const { return last.end == other.last.end; }
+  bool is_same_as(const PostgresGroup& other) const {
+    return last.end == other.last.end && commit == other.commit;
+  }
   // In one line. Many become ranges, in which are others between them if it would be too long.
   std::string text() const;
   static std::optional<PostgresGroup> parse(std::string_view text);
@@ -139,6 +159,8 @@ struct PostgresLog {
   using Error = PostgresError;
 
   static std::uint64_t definition_hash(const Target& target, const PostgresTable& plan);
+  // The position is where the last transaction ends: behind it the log of another history may have
+  // others.
   static std::string resume_text(const PostgresPosition& position, const PostgresGroup& last);
   static std::optional<std::pair<PostgresPosition, PostgresGroup>> parse_resume(
       std::span<const std::string> lines);

@@ -37,7 +37,32 @@ void PostgresApplier::leave(PostgresFollowedTable& table) {
   table.roll_back();
 }
 
+void PostgresApplier::rest_on(std::vector<PostgresGroup> groups) {
+  unseen_ = std::move(groups.front().unseen);
+  last_ = {.last = groups.front().last, .unseen = {}, .commit = groups.front().commit};
+  expected_ = std::move(groups);
+  std::erase_if(expected_, [](const PostgresGroup& each) { return each.commit.lsn.value == 0; });
+}
+
+bool PostgresApplier::expects_more_than(const PostgresPosition& logged) const {
+  return std::ranges::any_of(
+      expected_, [&logged](const PostgresGroup& each) { return !logged.covers(each.last); });
+}
+
+std::optional<PostgresGroup> PostgresApplier::last_group() const {
+  return has_last() ? std::optional(PostgresGroup{
+                          .last = last_.last, .unseen = unseen_, .commit = last_.commit})
+                    : std::nullopt;
+}
+
+// Behind the last transaction another history may have others where ours had none.
 void PostgresApplier::reconnected(const PostgresFormat& format, std::uint64_t log_of) {
+  if (has_last()) {
+    std::erase_if(expected_,
+                  [this](const PostgresGroup& each) { return position_.covers(each.last); });
+    expected_.push_back(last_);
+    position_ = PostgresPosition(last_.last.end);
+  }
   log_of_ = log_of;
   near_ = std::max(near_, format.near);
   relations_.clear();
@@ -62,11 +87,41 @@ PostgresApplier::Applied PostgresApplier::apply(const PostgresEvent& event) {
 
 // Nothing of this publication was committed up to there but what has been sent.
 PostgresApplier::Applied PostgresApplier::on_keepalive(Lsn end) {
+  if (auto good = expect_none_before(end); !good) {
+    return std::unexpected(std::move(good.error()));
+  }
   if (open_ || end <= position_.lsn()) {
     return false;
   }
   position_ = PostgresPosition(end);
   return true;
+}
+
+std::expected<void, std::string> PostgresApplier::compare(const pgoutput::Begin& begun) {
+  begun_ = {.lsn = begun.final_lsn, .time = begun.commit_time, .xid = begun.xid};
+  for (const PostgresGroup& each : expected_) {
+    if (each.commit.lsn == begun_.lsn && each.commit != begun_) {
+      why_void_ = kOtherLog;
+      return std::unexpected(
+          "the server's log has another transaction at " + begun_.lsn.text() +
+          " than was followed: it is of another copy of the server, or lost its end");
+    }
+  }
+  return expect_none_before(begun_.lsn);
+}
+
+// It would have been sent by now.
+std::expected<void, std::string> PostgresApplier::expect_none_before(Lsn end) {
+  const auto missing = std::ranges::find_if(
+      expected_, [end](const PostgresGroup& each) { return each.commit.lsn < end; });
+  if (missing == expected_.end()) {
+    return {};
+  }
+  why_void_ = kOtherLog;
+  return std::unexpected("the server's log does not have the transaction at " +
+                         missing->commit.lsn.text() +
+                         " that was followed: it is of another copy of the server, or lost its "
+                         "end");
 }
 
 PostgresApplier::Applied PostgresApplier::on(const pgoutput::Begin& begun) {
@@ -76,6 +131,9 @@ PostgresApplier::Applied PostgresApplier::on(const pgoutput::Begin& begun) {
   }
   if (unseen_.size() >= kUnseenMax) {
     return std::unexpected("the server does not commit what its log has");
+  }
+  if (auto good = compare(begun); !good) {
+    return std::unexpected(std::move(good.error()));
   }
   const Lsn end{begun.final_lsn.value + 1};
   open_ = {.end = {end}, .xid = whole_xid(begun.xid, near_)};
@@ -91,11 +149,14 @@ PostgresApplier::Applied PostgresApplier::on(const pgoutput::Commit& commit) {
   }
   const PostgresMark mark{.end = {commit.end_lsn}, .xid = open_->xid};
   open_.reset();
+  const auto has_come =
+      std::erase_if(expected_, [&](const PostgresGroup& each) { return each.commit == begun_; });
   if (is_covered_) {
     tables_.admit();
-    return false;
+    return has_come != 0 && !is_expecting();
   }
   this->commit(mark);
+  last_ = {.last = mark.end, .unseen = {}, .commit = begun_};
   unseen_.push_back(mark.xid);
   position_ = PostgresPosition(mark.end.end);
   tables_.admit();

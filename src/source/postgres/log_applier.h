@@ -74,17 +74,25 @@ class PostgresApplier {
   // The stream begins anew, behind position().
   void reconnected(const PostgresFormat& format, std::uint64_t log_of);
 
-  // --- whether it is the same log: of that a slot is proof (log_follower.h) ---
+  // --- whether it is the same log ---
   std::uint64_t log_of() const { return log_of_; }
-  void rest_on(std::vector<PostgresGroup> groups) { unseen_ = std::move(groups.front().unseen); }
-  static bool is_expecting() { return false; }
-  static bool expects_more_than(const PostgresPosition& /*logged*/) { return false; }
-  static std::string_view why_void() { return {}; }
-  // There always is one.
-  std::optional<PostgresGroup> last_group() const {
-    return PostgresGroup{.last = {position_.lsn()}, .unseen = unseen_};
+  // What position() or a table's checkpoint rests on: the stream must come by each transaction, as
+  // it is remembered, or apply() fails. The first is the last that position() covers.
+  void rest_on(std::vector<PostgresGroup> groups);
+  // It has not come by all of them yet: nothing is proven so far.
+  bool is_expecting() const { return !expected_.empty(); }
+  // A log that is no longer than this does not have them all.
+  bool expects_more_than(const PostgresPosition& logged) const;
+  // Why apply() has failed: no position counts any more. Empty: it has not, or for something else.
+  // A literal.
+  std::string_view why_void() const { return why_void_; }
+  // Nothing before the first transaction.
+  std::optional<PostgresGroup> last_group() const;
+  bool has_last() const { return last_.commit.lsn.value != 0; }
+  // From there on the server sends the last transaction once more.
+  PostgresPosition resume_position() const {
+    return has_last() ? PostgresPosition(last_.commit.lsn) : position_;
   }
-  const PostgresPosition& resume_position() const { return position_; }
 
   // No transaction is open.
   bool is_idle() const { return !open_; }
@@ -140,6 +148,9 @@ class PostgresApplier {
   void find_tables(Known& known);
   // Before a row of `whole`, whose table has just been described.
   void judge_part(const Known& part, const Known& whole);
+  // Whether the transactions that are expected are those that come.
+  std::expected<void, std::string> compare(const pgoutput::Begin& begun);
+  std::expected<void, std::string> expect_none_before(pgoutput::Lsn end);
   void commit(const PostgresMark& mark);
   bool is_news_to(const PostgresFollowedTable& table) const;
   void judge(const PostgresCommitted& committed, const TableFingerprints& fingerprints);
@@ -151,6 +162,11 @@ class PostgresApplier {
   std::optional<PostgresMark> open_;
   bool is_covered_ = false;  // it was applied before
   PostgresPosition position_;
+  // Of a transaction, without what is unseen.
+  PostgresGroup last_;
+  PostgresCommit begun_;  // the transaction at hand
+  std::vector<PostgresGroup> expected_;
+  std::string_view why_void_;
   Calls calls_;
   std::vector<Xid> unseen_;
   std::uint64_t log_of_ = 0;

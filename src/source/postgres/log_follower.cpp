@@ -187,10 +187,12 @@ PostgresFollower::Done PostgresFollower::try_to_connect(const std::stop_token& s
     if (auto turned = turn_to(asked->identity); !turned) {
       return turned;
     }
-    loader_.reset();       // it reads from the one before
-    checkpoints_.reset();  // and they are labelled with it
-    is_position_gone_ = is_position_gone_ || tables_.log.has_begun();
+    loader_.reset();  // it reads from the one before
     reader_ = 0;
+  }
+  if (timeline_of(asked->identity) != log_identity()) {
+    checkpoints_.reset();  // they are labelled with the one before
+    is_position_gone_ = is_position_gone_ || tables_.log.has_begun();
   }
   identity_ = asked->identity;
   if (settings_.followed) {
@@ -268,7 +270,7 @@ std::expected<bool, PostgresError> PostgresFollower::can_go_on(const PostgresSlo
     return false;
   }
   if (tables_.log.has_begun()) {
-    return slot.confirmed <= tables_.log.position().lsn();
+    return tables_.log.can_resume() && slot.confirmed <= tables_.log.resume_position().lsn();
   }
   if (!may_take_up()) {
     return false;
@@ -324,7 +326,7 @@ PostgresFollower::Done PostgresFollower::begin_stream(PostgresConnection& connec
   auto stream = ReplicationStream::begin(std::move(replication),
                                          {.slot = slot_,
                                           .publication = settings_.place.publication,
-                                          .from = tables_.log.position(),
+                                          .from = tables_.log.resume_position(),
                                           .clock = clock_,
                                           .timeout = settings_.login.timeout});
   if (!stream) {
@@ -332,7 +334,7 @@ PostgresFollower::Done PostgresFollower::begin_stream(PostgresConnection& connec
     return std::unexpected(stream.error());
   }
   reader_ = process;
-  tables_.log.reconnected({.near = now->xmax}, identity_);
+  tables_.log.reconnected({.near = now->xmax}, log_identity());
   stream_ = std::make_unique<ReplicationStream>(*std::move(stream));
   if (keeps_slot()) {
     begin_checkpoints(
@@ -342,6 +344,13 @@ PostgresFollower::Done PostgresFollower::begin_stream(PostgresConnection& connec
   begin_watch<PostgresConnection>(
       settings_.login, identity_if_written_to, [] {});  // it waits for kStepMax at most
   return {};
+}
+
+bool PostgresFollower::needs_transaction() const {
+  return keeps_slot() &&
+         (!tables_.log.can_resume() || tables_.log.position().lsn().value >
+                                           tables_.log.resume_position().lsn().value +
+                                               kLogBetweenMax);
 }
 
 void PostgresFollower::begin_probe() {
@@ -356,7 +365,8 @@ void PostgresFollower::begin_probe() {
                               .slot = slot_,
                               .clock = clock_,
                               .max_lag = settings_.max_lag,
-                              .asking = settings_.asking},
+                              .asking = settings_.asking,
+                              .needs_transaction = [this] { return needs_transaction(); }},
       [this, is_applied](const PostgresProbe::Word& word) {
         heard(word);
         if (!is_applied(word.position)) {

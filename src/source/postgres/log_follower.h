@@ -6,15 +6,17 @@
 //      │◀── connection lost: the log from where we are, if the slot is kept
 //      └◀── slot lost, another server or timeline, refused: all anew, in a new slot
 //
-// A slot is what a position rests on: while it is there the server keeps what comes behind it, and
-// sends no more and no less. So a position counts as long as the slot does
-// (PostgresSlot::is_usable) and was not confirmed further than that. A slot that is kept (with
+// A slot and the last transaction before it are what a position rests on: while the slot is there
+// the server keeps what comes behind it, and sends no more and no less; that transaction, which
+// comes first when the stream is resumed, shows that it is the same log. So a position counts as
+// long as the slot does (PostgresSlot::is_usable) and was not confirmed further than that. Where
+// there has been no transaction for long the probe has one written. A slot that is kept (with
 // storage) is confirmed up to what stands in checkpoints, and dropped when nobody will go on there
 // (let_go()); a temporary one, which ends with its session, is confirmed up to what was applied,
 // and all tables are read again behind a loss.
 //
-// Must: behind a refusal no position is believed; of a server of another identity (system
-// identifier and timeline: a failover, a restore) all is read anew.
+// Must: behind a refusal no position is believed; of a server of another system identifier or
+// timeline, or of another log (a failover, a restore) all is read anew.
 // Limit: a former primary that goes on by itself, cut off from the one that has taken its place, is
 // followed for as long as it answers.
 //
@@ -65,6 +67,8 @@ struct PostgresFollowerSettings {
 class PostgresFollower final : public ServerFollower<PostgresLog> {
  public:
   static constexpr std::chrono::minutes kSlotWaitMax{10};
+  // Of the server's log, without a transaction of the publication's: that the slot keeps.
+  static constexpr std::uint64_t kLogBetweenMax = std::uint64_t{1} << 20U;
 
   // What the operator can mend, if a server can be reached: one that cannot is no refusal.
   static std::vector<Refusal> check(const PostgresLogin& login,
@@ -82,6 +86,7 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   bool keeps_slot() const { return !settings_.slot.empty(); }
 
   bool is_connected() const override { return stream_ != nullptr; }
+  std::string log_identity() const override { return timeline_of(identity_); }
   Duration connect(const std::stop_token& stop) override;
   void disconnect() override;
   Done try_to_connect(const std::stop_token& stop);
@@ -98,6 +103,7 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   std::expected<bool, PostgresError> can_go_on(const PostgresSlot& slot);
   Done begin_anew(PostgresConnection& connection, PostgresConnection& replication, bool has_slot);
   Done begin_stream(PostgresConnection& connection, PostgresConnection replication);
+  bool needs_transaction() const;
   PostgresError end_reader(PostgresConnection& connection, const PostgresSlot& slot) const;
   void begin_probe();
   void heard(const PostgresProbe::Word& word);

@@ -16,6 +16,9 @@ constexpr std::array<std::string_view, 3> kGone = {
     "55000",   // object_not_in_prerequisite_state: it was invalidated
     "58P01"};  // undefined_file: what it needs was removed
 
+// From there on a transaction with nothing but a message of ours is sent only if messages are.
+constexpr int kLeavesOutEmpty = 150000;
+
 constexpr char kCommit = 'C';  // what such a message begins with
 
 // Of a replication command, in which a backslash is a letter like others.
@@ -38,7 +41,10 @@ std::expected<ReplicationStream, PostgresError> ReplicationStream::begin(
   const std::string command = "START_REPLICATION SLOT " + quoted_postgres_name(settings.slot) +
                               " LOGICAL " + settings.from.lsn().text() +
                               " (proto_version '1', publication_names " +
-                              quoted_option(quoted_postgres_name(settings.publication)) + ")";
+                              quoted_option(quoted_postgres_name(settings.publication)) +
+                              (replication.server_version() >= kLeavesOutEmpty
+                                   ? ", messages 'true')"
+                                   : ")");
   if (auto started = replication.start_stream(command); !started) {
     return std::unexpected(started.error());
   }

@@ -394,12 +394,14 @@ std::expected<XidSnapshot, PostgresError> current_snapshot(PostgresConnection& c
 // Its timeline is that of what it writes just now, which a checkpoint tells only later. A standby
 // writes nothing, and is not followed: it is none of these. (pg_control_checkpoint(), which tells
 // its timeline, not every provider allows; named in a branch that is not taken it is refused, too.)
+// Two that were promoted from one server have one timeline: they have not started at one moment.
 std::expected<std::string, PostgresError> server_identity(PostgresConnection& connection) {
   constexpr std::string_view kInsufficientPrivilege = "42501";
   const auto said = row(connection,
                         "SELECT system_identifier, CASE WHEN pg_is_in_recovery() THEN 'standby'"
-                        " ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END FROM "
-                        "pg_control_system()");
+                        " ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END,"
+                        " (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint"
+                        " FROM pg_control_system()");
   if (!said && said.error().state == kInsufficientPrivilege) {
     const auto account = connection.value("SELECT quote_ident(CURRENT_USER)");
     return postgres_refused("the account may not ask which server this is (" + said.error().what +
@@ -409,7 +411,12 @@ std::expected<std::string, PostgresError> server_identity(PostgresConnection& co
   if (!said) {
     return std::unexpected(said.error());
   }
-  return std::string(word((*said)[0])) + "/" + std::string(word((*said)[1]));
+  return std::string(word((*said)[0])) + "/" + std::string(word((*said)[1])) + "/" +
+         std::string(word((*said)[2]));
+}
+
+std::string timeline_of(std::string_view identity) {
+  return std::string(identity.substr(0, identity.rfind('/')));
 }
 
 }  // namespace cuckooguard::source

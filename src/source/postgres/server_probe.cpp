@@ -178,15 +178,17 @@ PostgresProbe::Done PostgresProbe::have_sent_on(PostgresConnection& connection,
   const bool is_unflushed =
       is_wanted && head_.written > head_.flushed && !is_applied_(word.position);
   const bool is_late = word.is_whole && last_ && !is_applied_(*last_);
+  const bool needs_transaction = word.is_whole && settings_.needs_transaction();
   if (word.is_whole) {
     last_ = word.position;
   }
   const TimePoint now = settings_.clock();
   const std::chrono::milliseconds pause =
       why_not_flushed_.empty() ? kNudgeEvery : kNudgeEveryIfRefused;
-  if ((is_unflushed || is_late) && (!nudged_at_ || now - *nudged_at_ >= pause)) {
+  if ((is_unflushed || is_late || needs_transaction) &&
+      (!nudged_at_ || now - *nudged_at_ >= pause)) {
     nudged_at_ = now;
-    if (auto done = nudge(connection, word); !done) {
+    if (auto done = nudge(connection, word, needs_transaction); !done) {
       return done;
     }
   }
@@ -194,19 +196,23 @@ PostgresProbe::Done PostgresProbe::have_sent_on(PostgresConnection& connection,
   return {};
 }
 
-PostgresProbe::Done PostgresProbe::nudge(PostgresConnection& connection, Word& word) {
+PostgresProbe::Done PostgresProbe::nudge(PostgresConnection& connection,
+                                         Word& word,
+                                         bool by_transaction) {
   const bool flushes = connection.server_version() >= kFlushesMessages;
-  auto done =
-      connection.run(std::string("SELECT pg_catalog.pg_logical_emit_message(") +
-                     (flushes ? "false, 'cuckooguard', '', true)" : "true, 'cuckooguard', '')"));
+  const bool is_transaction = by_transaction || !flushes;
+  auto done = connection.run(
+      std::string("SELECT pg_catalog.pg_logical_emit_message(") +
+      (is_transaction ? "true, 'cuckooguard', '')" : "false, 'cuckooguard', '', true)"));
   why_not_flushed_.clear();
   if (done) {
-    word.transactions = flushes ? 0 : 1;
+    word.transactions = is_transaction ? 1 : 0;
   } else if (done.error().is_refusal()) {
     why_not_flushed_ =
         "the server's log cannot be flushed for reads that wait: " + done.error().what +
         ". What is committed with synchronous_commit = off is proven when the server flushes it by "
-        "itself; until then strict reads pass. As a superuser: GRANT EXECUTE ON FUNCTION "
+        "itself; until then strict reads pass, and a checkpoint waits for the first transaction. "
+        "As a superuser: GRANT EXECUTE ON FUNCTION "
         "pg_catalog.pg_logical_emit_message(boolean, text, text" +
         (flushes ? ", boolean" : "") + ") TO " + quoted_postgres_name(settings_.login.user);
     return {};

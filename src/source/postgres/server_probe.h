@@ -21,7 +21,8 @@
 // A server sends no more than it has flushed, and writes nothing while it is idle: if the log does
 // not come as far as it was said to be, the probe has something flushed, a message that nobody
 // reads; for a reader at once if p is beyond the flush, but no more often than kNudgeEvery. Before
-// PostgreSQL 17 that message is a transaction, with a number of its own: they are counted. A role
+// PostgreSQL 17 that message is a transaction, with a number of its own: they are counted. One that
+// is a transaction in any case is written if the follower needs one (log_follower.h). A role
 // that may not write it (Word::why_not_flushed) waits until the server flushes by itself: until
 // then nothing is proven. And it is asked again for as long as kPursuedMax, for a server tells how
 // far it has sent when asked.
@@ -65,6 +66,7 @@ class PostgresProbe {
     Clock clock;
     std::chrono::nanoseconds max_lag;
     Asking asking{};
+    std::function<bool()> needs_transaction = [] { return false; };  // of the log
   };
   struct Word {
     TimePoint at;  // all that was committed before is in the log up to `position`
@@ -109,7 +111,7 @@ class PostgresProbe {
   Done ask_wholly(PostgresConnection& connection);
   Done take_catalog(PostgresConnection& connection, std::vector<PostgresAnswer> answers);
   Done have_sent_on(PostgresConnection& connection, Word& word, bool is_wanted);
-  Done nudge(PostgresConnection& connection, Word& word);
+  Done nudge(PostgresConnection& connection, Word& word, bool by_transaction);
   void pursue(const Word& word, bool is_wanted);
   std::chrono::nanoseconds whole_every() const;
 

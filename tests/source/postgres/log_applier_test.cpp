@@ -382,10 +382,80 @@ TEST_F(PostgresApplierTest, forgets_what_has_been_seen_and_rests_on_the_rest) {
   ASSERT_TRUE(group);
   EXPECT_EQ(group->last.end.value, log_.end());
   PostgresApplier next(applier_.position(), calls());
-  next.rest_on({*group, {.last = {{2000}}, .unseen = {1}}});
+  next.rest_on({*group, {.last = {{2000}}, .unseen = {1}}});  // of the latter no transaction came
   EXPECT_THAT(next.unseen(), ElementsAre(kEpoch + 8));
   EXPECT_FALSE(PostgresCommitted{.snapshot = seen_before(kEpoch + 8)}.covers(next.reach()));
   EXPECT_TRUE(PostgresCommitted{.snapshot = seen_before(kEpoch + 9)}.covers(next.reach()));
+}
+
+// A log that has been followed to the end of a transaction, from where it is resumed.
+class PostgresApplierResumed : public PostgresApplierTest {
+ protected:
+  PostgresApplierResumed() {
+    applier_.join(user_.table);
+    apply({log_.begin(7, 70), MadeLog::relation(), MadeLog::insert(row_of("1")), log_.commit()});
+    EXPECT_TRUE(applier_.apply({.message = {}, .end = {log_.end() + 500}}).value());
+    EXPECT_EQ(applier_.resume_position().lsn().value, log_.end() - 2);
+    applier_.reconnected({}, 0);
+  }
+  // The same places once more.
+  std::vector<std::string> again(std::uint64_t xid, std::uint64_t time) {
+    log_.move_to(log_.end() - 10);
+    return {log_.begin(xid, time), MadeLog::relation(), MadeLog::insert(row_of("1")), log_.commit()};
+  }
+};
+
+TEST_F(PostgresApplierResumed, goes_on_behind_the_transaction_that_it_knows) {
+  EXPECT_TRUE(applier_.is_expecting());
+  EXPECT_FALSE(applier_.apply({.message = {}, .end = {log_.end() - 2}}).value());
+  EXPECT_TRUE(applier_.is_expecting());
+  apply(again(7, 70));
+  EXPECT_FALSE(applier_.is_expecting());
+  EXPECT_THAT(user_.target.rows(), ElementsAre("1")) << "once";
+  apply(log_.transaction(8, {MadeLog::insert(row_of("2"))}));
+  EXPECT_THAT(user_.target.rows(), ElementsAre("1", "2"))
+      << "another history has it where the first had nothing";
+}
+
+TEST_F(PostgresApplierResumed, does_not_believe_another_transaction_at_its_place) {
+  for (const auto& [xid, time] : {std::pair(8, 70), {7, 71}}) {
+    log_.move_to(log_.end() - 10);
+    EXPECT_FALSE(applier_.apply({.message = log_.begin(xid, time), .end = {log_.end()}}));
+    EXPECT_EQ(applier_.why_void(), kOtherLog);
+    EXPECT_TRUE(applier_.is_expecting());
+  }
+}
+
+TEST_F(PostgresApplierResumed, does_not_believe_a_log_that_lacks_it) {
+  EXPECT_FALSE(applier_.apply({.message = log_.begin(8, 80), .end = {log_.end()}}));
+  EXPECT_EQ(applier_.why_void(), kOtherLog);
+}
+
+TEST_F(PostgresApplierResumed, does_not_believe_a_log_that_is_sent_beyond_it) {
+  EXPECT_FALSE(applier_.apply({.message = {}, .end = {log_.end()}}));
+  EXPECT_EQ(applier_.why_void(), kOtherLog);
+}
+
+TEST_F(PostgresApplierResumed, needs_a_log_that_is_as_long) {
+  EXPECT_TRUE(applier_.expects_more_than(PostgresPosition({log_.end() - 1})));
+  EXPECT_FALSE(applier_.expects_more_than(PostgresPosition({log_.end()})));
+}
+
+TEST_F(PostgresApplierResumed, by_checkpoints_comes_by_the_last_of_each) {
+  const PostgresGroup later{.last = {{log_.end() + 10}},
+                            .unseen = {},
+                            .commit = {.lsn = {log_.end() + 8}, .time = {80}, .xid = 8}};
+  const auto first = applier_.last_group();
+  ASSERT_TRUE(first);
+  PostgresApplier next(PostgresPosition(first->last.end), calls());
+  next.rest_on({*first, later});
+  next.reconnected({}, 0);
+  for (const std::string& message : again(7, 70)) {
+    ASSERT_TRUE(next.apply({.message = message, .end = {log_.end()}}));
+  }
+  EXPECT_TRUE(next.is_expecting());
+  EXPECT_FALSE(next.apply({.message = log_.begin(8, 81), .end = {log_.end()}}));
+  EXPECT_EQ(next.why_void(), kOtherLog);
 }
 
 TEST_F(PostgresApplierTest, a_table_of_another_fingerprint_is_out_of_step) {

@@ -42,7 +42,19 @@ TEST(PostgresGroup, has_what_nobody_had_seen) {
   EXPECT_THAT(unseen_in({.last = {{7}}, .unseen = {}}), IsEmpty());
   EXPECT_THAT(unseen_in({.last = {{7}}, .unseen = {9, 5, 6, 1ULL << 40U}}),
               ElementsAre(5, 6, 9, 1ULL << 40U));
-  EXPECT_EQ((PostgresGroup{.last = {{7}}, .unseen = {9, 5, 6}}).text(), "0/7 5-6 9");
+  EXPECT_EQ((PostgresGroup{.last = {{7}}, .unseen = {9, 5, 6}}).text(), "0/7 0/0 0 0 5-6 9");
+  const PostgresGroup whole{
+      .last = {{9}}, .unseen = {5}, .commit = {.lsn = {7}, .time = {-3}, .xid = 5}};
+  EXPECT_EQ(whole.text(), "0/9 0/7 -3 5 5");
+}
+
+// A place and a number come again in a copy of the server that was taken earlier.
+TEST(PostgresGroup, is_of_one_moment) {
+  const PostgresGroup group{.last = {{9}}, .unseen = {}, .commit = {.lsn = {7}, .time = {3}}};
+  PostgresGroup other = group;
+  EXPECT_TRUE(group.is_same_as(other));
+  other.commit.time.microseconds = 4;
+  EXPECT_FALSE(group.is_same_as(other));
 }
 
 TEST(PostgresGroup, is_never_too_long_and_never_lacks_one) {
@@ -57,28 +69,39 @@ TEST(PostgresGroup, is_never_too_long_and_never_lacks_one) {
 TEST(PostgresGroup, is_no_other_text) {
   for (const char* const text : {"",
                                  "7",
-                                 "0/7 ",
-                                 "0/7 x",
-                                 "0/7 5-",
-                                 "0/7 -5",
-                                 "0/7 6-5",
-                                 "0/7  5",
-                                 "0/7 5,6",
-                                 "0/7 1-4000001",
-                                 "0/7 1-3000000 1-3000000",
-                                 "0/7 0-18446744073709551615"}) {
+                                 "0/7",
+                                 "0/7 5-6",
+                                 "0/7 0/6",
+                                 "0/7 0/6 1",
+                                 "0/7 0/6 x 1",
+                                 "0/7 0/6 1 -1",
+                                 "0/7  0/6 1 1"}) {
     EXPECT_FALSE(PostgresGroup::parse(text)) << text;
+  }
+  for (const char* const unseen : {" ",
+                                   " x",
+                                   " 5-",
+                                   " -5",
+                                   " 6-5",
+                                   "  5",
+                                   " 5,6",
+                                   " 5 ",
+                                   " 1-4000001",
+                                   " 1-3000000 1-3000000",
+                                   " 0-18446744073709551615"}) {
+    EXPECT_FALSE(PostgresGroup::parse(std::string("0/7 0/6 1 1") + unseen)) << unseen;
   }
 }
 
 TEST(PostgresLog, resumes_from_what_it_has_written) {
-  const PostgresPosition position({300});
-  const std::string text = PostgresLog::resume_text(position, {.last = {{300}}, .unseen = {5, 6}});
-  EXPECT_EQ(text, "postgres\n0/12C\n0/12C 5-6");
-  const std::vector<std::string> lines{"postgres", "0/12C", "0/12C 5-6"};
+  const std::string text = PostgresLog::resume_text(
+      PostgresPosition({400}),
+      {.last = {{300}}, .unseen = {5, 6}, .commit = {.lsn = {299}, .time = {1}, .xid = 7}});
+  EXPECT_EQ(text, "postgres\n0/12C\n0/12C 0/12B 1 7 5-6");
+  const std::vector<std::string> lines{"postgres", "0/12C", "0/12C 0/12B 1 7 5-6"};
   const auto resumed = PostgresLog::parse_resume(lines);
   ASSERT_TRUE(resumed);
-  EXPECT_EQ(resumed->first, position);
+  EXPECT_EQ(resumed->first, PostgresPosition({300}));
   EXPECT_THAT(resumed->second.unseen, ElementsAre(5, 6));
   for (std::size_t line = 0; line < lines.size(); ++line) {
     auto other = lines;

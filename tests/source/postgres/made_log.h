@@ -73,9 +73,10 @@ class MadeLog {
   std::uint64_t end() const { return at_; }
   void move_to(std::uint64_t at) { at_ = at; }
 
-  std::string begin(std::uint64_t xid) {
+  // Committed at this microsecond.
+  std::string begin(std::uint64_t xid, std::uint64_t time = 0) {
     at_ += 10;
-    return 'B' + big_endian(at_ - 2, 8) + big_endian(0, 8) + big_endian(xid, 4);
+    return 'B' + big_endian(at_ - 2, 8) + big_endian(time, 8) + big_endian(xid, 4);
   }
   std::string commit() const {
     return 'C' + big_endian(0, 1) + big_endian(at_ - 2, 8) + big_endian(at_, 8) + big_endian(0, 8);
