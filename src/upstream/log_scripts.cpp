@@ -50,7 +50,7 @@ if redis.call('GET', KEYS[2]) ~= ARGV[1] or redis.call('HGET', KEYS[1], 'set') =
   return 0
 end
 redis.call('SET', KEYS[3], ARGV[3], 'PX', ARGV[4])
-redis.call('PEXPIRE', KEYS[2], ARGV[4])
+redis.call('PEXPIRE', KEYS[2], ARGV[5])
 return 1
 )";
 }

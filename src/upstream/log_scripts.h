@@ -35,8 +35,8 @@ std::string_view begin_script();
 // KEYS meta log; ARGV generation, after, window, writer, counter, body, tag. The entry's number; 0:
 // it is another generation; -1: the writer is too far behind, or knows of what is not there.
 std::string_view append_script();
-// KEYS meta lock piece; ARGV token, set, bytes, milliseconds that it stays if no more come. 0: the
-// lock is not the token's, or the set is the one that stands.
+// KEYS meta lock piece; ARGV token, set, bytes, milliseconds that piece and lock stay if no more
+// come. 0: the lock is not the token's, or the set is the one that stands.
 std::string_view put_piece_script();
 // KEYS lock; ARGV token.
 std::string_view unlock_script();

@@ -146,7 +146,8 @@ void SnapshotWriter::put_piece(PipelinedRedis& redis) {
               plan_.token,
               plan_.set,
               bytes,
-              kStays},
+              kPieceStays,
+              kLockStays},
              [this, self = shared_from_this()](const Reply& reply) {
                ++taken_;
                if (const std::string why = why_not(*reply); !why.empty() && !is_ending_) {

@@ -140,7 +140,7 @@ void LogFollower::begin_snapshot(TimePoint now) {
   is_snapshot_begun_ = true;
   snapshot_begun_at_ = now;
   const std::string token = random_name();
-  appending_->send({"SET", keys_.lock, token, "NX", "PX", SnapshotWriter::kStays},
+  appending_->send({"SET", keys_.lock, token, "NX", "PX", SnapshotWriter::kLockStays},
                    [this, token](const Reply& reply) {
                      if (text_of(*reply) != "OK") {  // another guard has it, or may have it
                        is_snapshot_begun_ = false;

@@ -148,6 +148,8 @@ TEST_F(PostgresApplierTest, what_was_applied_is_skipped_but_for_its_relations) {
 TEST_F(PostgresApplierTest, rows_without_a_relation_in_this_stream_are_not_understood) {
   apply(log_.transaction(7, {MadeLog::relation(), MadeLog::insert(row_of("1"))}));
   reconnect();
+  log_.move_to(log_.end() - 10);
+  apply({log_.begin(7), log_.commit()});
   apply({log_.begin(8)});
   EXPECT_THAT(refusal(MadeLog::insert(row_of("2"))), HasSubstr("has not described"));
 }

@@ -106,11 +106,11 @@ class World {
     tables_.log.begin_at(PostgresPosition(begins), {{.last = {begins}, .unseen = unseen}});
     reconnect();
   }
-  // It goes on behind the position; now and then what was applied comes again.
+  // It goes on with the last that was applied; now and then more of it comes again.
   void reconnect() {
     tables_.log.reconnected({.near = server_.snapshot().xmax}, "db1");
     const std::uint64_t back = server_.any(3) * 10;
-    const std::uint64_t from = tables_.log.position().lsn().value;
+    const std::uint64_t from = tables_.log.resume_position().lsn().value;
     const auto begins = std::ranges::find_if(
         server_.sent(), [&](const MadeServer::Sent& sent) { return sent.end + back > from; });
     next_ = static_cast<std::size_t>(begins - server_.sent().begin());
