@@ -1,8 +1,8 @@
 // Where operations go: applied here and now (filled/local_store.h), or by way of a log that several
 // guards share (upstream/filter_log.h).
 //
-// Threads:   submit(), is_current() and log() from any. A change is finished once, by one thread;
-//            whoever has seen is_done() may read its outcome.
+// Threads:   submit(), is_current() and log() from any. A change is finished once, by one thread,
+//            and waited for by one; whoever has seen is_done() may read its outcome.
 // Lifetimes: a change lives as long as somebody waits for it, or the store has it.
 // Errors:    outcomes. Limits: the store's; what is too much is finished as `not_in_log`.
 #pragma once
@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include "filled/finished_changes.h"
 #include "filled/operation.h"
 
 namespace cuckooguard::filled {
@@ -28,20 +29,35 @@ class Change {
   explicit Change(Operation operation) : operation_(std::move(operation)) {}
 
   const Operation& operation() const { return operation_; }
-  bool is_done() const noexcept { return done_.load(std::memory_order_acquire); }
+  bool is_done() const noexcept { return state_.load(std::memory_order_acquire) == State::done; }
   const Outcome& outcome() const { return outcome_; }  // if is_done()
   // The same, once, for whoever has submitted it alone.
   std::string take_blob() { return std::exchange(outcome_.blob, {}); }
 
-  void finish(Outcome outcome) {
+  // Once: `waiter` is added to `finished` when it is done, also if it is already.
+  void await(std::shared_ptr<FinishedChanges> finished, void* waiter) {
+    waiter_.push_back(waiter);
+    finished_ = std::move(finished);
+    State state = State::begun;
+    if (!state_.compare_exchange_strong(state, State::awaited, std::memory_order_acq_rel)) {
+      finished_->add(waiter_);
+    }
+  }
+  void finish(Outcome outcome) noexcept {
     outcome_ = std::move(outcome);
-    done_.store(true, std::memory_order_release);
+    if (state_.exchange(State::done, std::memory_order_acq_rel) == State::awaited) {
+      finished_->add(waiter_);
+    }
   }
 
  private:
+  enum class State : std::uint8_t { begun, awaited, done };
+
   Operation operation_;
   Outcome outcome_;
-  std::atomic<bool> done_{false};
+  FinishedChanges::Waiters waiter_;  // and `finished_`: of whoever has made it `awaited`, or done
+  std::shared_ptr<FinishedChanges> finished_;
+  std::atomic<State> state_{State::begun};
 };
 
 // A dump that its store is making, in turns.

@@ -19,7 +19,7 @@ class PromisedReply {
   // What is written of a change that is done.
   using Write = void (*)(std::string& out, const filled::Change& change, resp::Version version);
 
-  PromisedReply(std::shared_ptr<const filled::Change> change,
+  PromisedReply(std::shared_ptr<filled::Change> change,
                 Write write,
                 resp::Version version,
                 FilledCounts& counts)
@@ -31,6 +31,10 @@ class PromisedReply {
     return sizeof(filled::Change) + operation.bytes() +
            operation.hashes.size() * sizeof(filled::ItemOutcome);
   }
+  // As filled::Change has it.
+  void await(std::shared_ptr<filled::FinishedChanges> finished, void* waiter) const {
+    change_->await(std::move(finished), waiter);
+  }
   bool is_known() const noexcept { return change_->is_done(); }
   // If is_known(); once.
   void append_to(std::string& out) const {
@@ -39,7 +43,7 @@ class PromisedReply {
   }
 
  private:
-  std::shared_ptr<const filled::Change> change_;
+  std::shared_ptr<filled::Change> change_;
   Write write_;
   resp::Version version_;
   FilledCounts* counts_;

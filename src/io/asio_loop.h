@@ -8,8 +8,7 @@
 // at a time, and its end waits for that. Here each name has a thread (BlockingThread) while it is
 // looked up, so that one that hangs holds up neither another name nor the loop's end.
 //
-// Threads: run() and everything Loop offers belong to one thread; post() and stop() may be called
-// from any.
+// Threads: as io::Loop, and run() belongs to that thread; stop() may be called from any.
 #pragma once
 
 #include <functional>
@@ -50,6 +49,7 @@ class AsioLoop final : public Loop {
                                std::function<void()> call) override;
   std::span<char> read_buffer() override { return {read_buffer_.get(), kReadBufferBytes}; }
   ChunkPool& chunks() override { return chunks_; }
+  void post(std::function<void()> call) override;
 
   // A socket that is already connected; taken over, also on failure (then null).
   std::unique_ptr<Transport> adopt(int socket);
@@ -57,9 +57,6 @@ class AsioLoop final : public Loop {
   // connect() speaks TLS whenever `credentials` has some; it outlives the loop. Before run(), or
   // from the loop's thread.
   void encrypt_connects(const TlsSlot& credentials, TlsTransport::OnFailure on_failure);
-
-  // `call` runs as a batch of its own on the loop's thread.
-  void post(std::function<void()> call);
 
   void run();
   void stop();

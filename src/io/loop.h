@@ -7,7 +7,7 @@
 // A batch: the loop wakes up, tells every ready watcher, then flushes: all upstream ends first, so
 // that Redis gets to work, then all client ends; then it destroys what was disposed of. (notes: one
 // gathered write per batch instead of one per command is what makes a proxied GET cheaper for Redis
-// than a direct one.) Threads: all calls from the loop's own thread.
+// than a direct one.) Threads: all calls from the loop's own thread, post() from any.
 #pragma once
 
 #include <chrono>
@@ -76,6 +76,9 @@ class Loop {
 
   virtual std::unique_ptr<Timer> after(std::chrono::milliseconds delay,
                                        std::function<void()> call) = 0;
+
+  // `call` runs as a batch of its own on the loop's thread.
+  virtual void post(std::function<void()> call) = 0;
 
   // The worker's one read buffer: bytes in it are gone with the next read of anybody.
   // kReadBufferBytes long.

@@ -56,6 +56,8 @@ class Clients final : Session::Owner {
         idle_(worker.loop, worker.settings.limits),
         held_(worker.loop),
         proofs_(worker.loop),
+        finished_(std::make_shared<filled::FinishedChanges>(
+            [this] { worker_.loop.post([this] { keep_promises(); }); })),
         reply_clock_(worker.loop, worker.guard),
         upstreams_(
             worker.loop,
@@ -73,6 +75,7 @@ class Clients final : Session::Owner {
                      .idle = idle_,
                      .held = held_,
                      .proofs = proofs_,
+                     .finished = finished_,
                      .reply_clock = reply_clock_,
                      .route = {.loop = worker.loop,
                                .upstreams = upstreams_,
@@ -118,6 +121,7 @@ class Clients final : Session::Owner {
   void on_session_end(Session& session) override;
   void on_client_gone(Session& session) override;
   std::vector<Session*> all() const;
+  void keep_promises();
   void make_room();
   void tell_if_empty();
 
@@ -130,6 +134,7 @@ class Clients final : Session::Owner {
   IdleClients idle_;
   HeldClients held_;
   ProofWaiters proofs_;
+  std::shared_ptr<filled::FinishedChanges> finished_;
   ReplyClock reply_clock_;
   upstream::Upstreams upstreams_;
   const Session::Worker of_sessions_;

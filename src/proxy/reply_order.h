@@ -79,8 +79,12 @@ class ReplyOrder {
   // left (has_promises()): Redis's replies would come before their turn.
   void promise(guard::PromisedReply reply);
   bool has_promises() const { return promised_ != nullptr; }
-  // Those that are known by now leave.
-  void keep_promises() { emit_ready(); }
+  // Those that are known by now leave. False: none.
+  bool keep_promises() {
+    const std::size_t before = entries();
+    emit_ready();
+    return entries() != before;
+  }
   // One array reply of Redis becomes one of `elements`: nullopt takes the next element of Redis's,
   // else the bytes are the element. Any other reply (an error) is relayed in its place.
   // Elements of Redis's that are named in `absent_keys`, in order, are as expect_absent_key_reply()

@@ -119,6 +119,7 @@ class Session final : public io::Disposable,
     IdleClients& idle;
     HeldClients& held;
     ProofWaiters& proofs;
+    std::shared_ptr<filled::FinishedChanges> finished;
     ReplyClock& reply_clock;
     upstream::Route::Worker route;
     Owner& owner;
@@ -130,11 +131,11 @@ class Session final : public io::Disposable,
 
   void end();  // from outside, too, for example at shutdown; harmless when repeated
   void drain();
+  void keep_promises();  // a change that it waits for is done
   // Of a client that sends no more: Redis has owed it a reply in silence for Silence::kVainAfter.
   bool waits_in_vain() const { return silence_ && silence_->is_in_vain(); }
-  void cut_off();  // a drained one for which nobody waits any longer
-  // The settings are other ones from now on; within a batch.
-  void on_limits_changed();
+  void cut_off();            // a drained one for which nobody waits any longer
+  void on_limits_changed();  // the settings are other ones from now on; within a batch
   // Clients::on_upstream_changed().
   void on_upstream_changed(io::TimePoint before, bool keeps_subscribers);
 

@@ -41,19 +41,6 @@ void Session::drain() {
 }
 
 void Session::on_tick() {
-  if (order_.has_promises()) {
-    order_.keep_promises();
-    queue_flush();
-    if (!order_.has_promises() && phase_ == Phase::client_finished && !held_) {
-      pass_on_the_end();
-    }
-    if (!order_.is_waiting()) {
-      on_all_replied();
-    }
-  }
-  if (!held_ && !order_.has_promises() && phase_ < Phase::ending) {
-    let_go();
-  }
   go_on();
   drain_on();
 }

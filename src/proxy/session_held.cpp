@@ -27,9 +27,9 @@ bool Session::take_own_command(Taker taker, std::string_view raw) {
     return false;
   }
   if (decision.action == Action::promise) {
-    held_.reset();
+    let_go();
+    decision.promise->await(worker_.finished, this);
     order_.promise(*std::move(decision.promise));
-    worker_.held.add(*this);
     return true;
   }
   if (decision.action == Action::forward && waits_for_promises()) {
@@ -80,9 +80,20 @@ bool Session::may_travel(redis::Lane lane, upstream::Route::Needs needs) {
 void Session::on_all_replied() {
   if (phase_ < Phase::client_finished) {
     route_.settle();
-  } else if (!route_.has_own() && !held_) {
-    end_when_written();
+  } else if (phase_ == Phase::client_finished && !held_) {
+    pass_on_the_end();
   }
+}
+
+void Session::keep_promises() {
+  if (phase_ >= Phase::farewell || !order_.keep_promises()) {
+    return;
+  }
+  queue_flush();
+  if (!order_.is_waiting()) {
+    on_all_replied();
+  }
+  go_on();
 }
 
 void Session::on_upstream_progress() {
@@ -109,9 +120,12 @@ void Session::on_upstream_refused(std::string_view error) {
   update_watch();
 }
 
+// Behind promises nothing is asked for before they are kept.
 void Session::hold(bool for_source) {
   held_ = {.since = held_ ? held_->since : now_, .for_source = for_source};
-  worker_.held.add(*this);
+  if (!order_.has_promises()) {
+    worker_.held.add(*this);
+  }
 }
 
 // True: what is at hand is held, since Redis may reply to nothing before promises are kept.
@@ -122,11 +136,10 @@ bool Session::waits_for_promises() {
   return order_.has_promises();
 }
 
-// Who has been promised a reply is asked again all the same.
 void Session::let_go() {
   held_.reset();
   worker_.proofs.remove(*this);
-  if (!is_draining_ && !order_.has_promises()) {
+  if (!is_draining_) {
     worker_.held.remove(*this);
   }
 }

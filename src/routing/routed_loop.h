@@ -63,6 +63,7 @@ class RoutedLoop final : public io::Loop {
                                    std::function<void()> call) override {
     return loop_.after(delay, std::move(call));
   }
+  void post(std::function<void()> call) override { loop_.post(std::move(call)); }
   std::span<char> read_buffer() override { return loop_.read_buffer(); }
   io::ChunkPool& chunks() override { return loop_.chunks(); }
 

@@ -33,8 +33,7 @@ void Connection::set_reading(bool reading) {
 }
 
 void Connection::finish_sending() {
-  finishing_ = true;
-  if (state_ == State::up && output_.is_empty()) {
+  if (!std::exchange(finishing_, true) && state_ == State::up && output_.is_empty()) {
     transport_->finish_writing();
   }
 }

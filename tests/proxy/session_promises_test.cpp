@@ -1,5 +1,7 @@
 // Replies that are promised: their place, and what waits for them.
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -16,14 +18,6 @@ using std::chrono::milliseconds;
 class SessionPromises : public ProxiedClient {
  protected:
   SessionPromises() { filled_.store.does_at_once = false; }
-  void TearDown() override {
-    // The loop is asked by sessions until all is kept.
-    while (filled_.store.waiting() != 0) {
-      filled_.store.do_next();
-    }
-    pass(loop_, milliseconds(10));
-    ProxiedClient::TearDown();
-  }
   void client_says(std::string_view bytes) {
     client_.send(bytes);
     pass(loop_, milliseconds(5));
@@ -53,6 +47,38 @@ TEST_F(SessionPromises, leave_in_the_order_of_the_commands) {
   EXPECT_EQ(client_.read(), ":1\r\n");
   store_does(2);
   EXPECT_EQ(client_.read(), ":0\r\n*2\r\n:0\r\n:1\r\n");
+}
+
+// No time passes.
+TEST_F(SessionPromises, are_kept_by_a_post) {
+  connect_both();
+  client_says(kAdd + command({"BF.EXISTS", "bf:a", "1"}));
+  EXPECT_FALSE(loop_.step()) << "nobody looks whether it is done";
+  filled_.store.do_next();
+  loop_.run(milliseconds(0));
+  EXPECT_EQ(client_.read(), ":1\r\n:1\r\n");
+}
+
+TEST_F(SessionPromises, of_many_are_kept_in_several_batches) {
+  connect_both();
+  client_says(kAdd);
+  store_does(1);
+  std::vector<std::unique_ptr<SimPeer>> peers(2 * filled::FinishedChanges::kPerTurn);
+  for (auto& peer : peers) {
+    peer = std::make_unique<SimPeer>(loop_);
+    loop_.as_batch([&] { clients_.admit(loop_.accept(*peer)); });
+    peer->send(kAdd);
+  }
+  loop_.run(milliseconds(0));
+  while (filled_.store.waiting() != 0) {
+    filled_.store.do_next();
+  }
+  const std::uint64_t before = loop_.batches();
+  loop_.run(milliseconds(0));
+  EXPECT_EQ(loop_.batches(), before + 2) << "others are served in between";
+  for (const auto& peer : peers) {
+    ASSERT_EQ(peer->read(), ":0\r\n");
+  }
 }
 
 TEST_F(SessionPromises, come_behind_what_redis_owes) {
@@ -105,6 +131,18 @@ TEST_F(SessionPromises, are_kept_for_a_client_that_sends_no_more) {
   EXPECT_FALSE(client_is_closed());
   store_does(1);
   EXPECT_EQ(client_.read(), ":1\r\n");
+}
+
+TEST_F(SessionPromises, that_are_kept_behind_a_late_reply_let_redis_hear_of_the_end) {
+  connect_both();
+  client_says(std::string(kExistingGet) + kAdd);
+  client_.finish();
+  store_does(1);
+  EXPECT_EQ(redis_.read(), kExistingGet);
+  EXPECT_FALSE(redis_.at_end());
+  redis_says("$1\r\nA\r\n");
+  EXPECT_EQ(client_.read(), "$1\r\nA\r\n:1\r\n");
+  EXPECT_TRUE(redis_.at_end());
 }
 
 TEST_F(SessionPromises, are_kept_for_a_client_that_is_drained) {

@@ -55,6 +55,9 @@ class SimLoop final : public io::Loop {
   void dispose(std::unique_ptr<io::Disposable> disposable) override;
   std::unique_ptr<io::Timer> after(std::chrono::milliseconds delay,
                                    std::function<void()> call) override;
+  void post(std::function<void()> call) override {
+    at({}, [this, work = std::move(call)] { as_batch(work); });
+  }
   std::span<char> read_buffer() override { return {read_buffer_.get(), kReadBufferBytes}; }
   io::ChunkPool& chunks() override { return chunks_; }
 
