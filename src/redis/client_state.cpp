@@ -159,7 +159,8 @@ const UserAccess* ClientState::access(const Snapshot& snapshot, Facts& facts) {
       break;
     case Standing::authenticated:
       access_ = snapshot.users->find(user_);
-      facts.ask_for(user_);
+      facts_ = &facts;
+      is_counted_ = facts.ask_for(user_, is_counted_);
       break;
     case Standing::unknown:
       break;
@@ -200,6 +201,7 @@ ClientState::Login ClientState::login(const Snapshot& snapshot) const {
 }
 
 void ClientState::ended() {
+  leave_user();
   if (for_all_in_flight_ > 0 || (queued_for_all_ && changes_in_flight_ > 0)) {
     facts_->doubt();
   }
@@ -284,15 +286,23 @@ void ClientState::set(std::uint8_t bit, bool on) {
   unsettled_ = static_cast<std::uint8_t>(on ? unsettled_ | bit : unsettled_ & ~bit);
 }
 
+void ClientState::leave_user() {
+  if (is_counted_) {
+    is_counted_ = false;
+    facts_->leave(user_);
+  }
+}
+
 void ClientState::on_user_changed() {
+  leave_user();
   facts_version_ = 0;
   ++user_changes_;
 }
 
 void ClientState::set_user(const StateChange& change) {
+  on_user_changed();
   user_ = change.user;
   standing_ = Standing::authenticated;
-  on_user_changed();
   if (remembers_) {
     settings().login = {.user = change.names_user ? change.user : "", .secret = change.secret};
   }

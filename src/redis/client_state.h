@@ -118,7 +118,7 @@ class ClientState {
 
   // What this client's user may do; null: nothing is known of it, or it has not authenticated.
   // Looks it up only after the snapshot or the user has changed; one comparison otherwise. Its user
-  // goes on being asked for. Lifetime: as long as the snapshot.
+  // goes on being asked for. Lifetime: as long as the snapshot; the facts outlive this, or ended().
   const UserAccess* access(const Snapshot& snapshot, Facts& facts);
 
   // Whether Redis would take it for authenticated: what the guard's own commands ask.
@@ -213,7 +213,8 @@ class ClientState {
   Settings& settings();
   void set(std::uint8_t bit, bool on);
   void update_subscribed();
-  void on_user_changed();
+  void on_user_changed();  // while `user_` is the one before
+  void leave_user();
   void begin_again();
 
   const Command* streamed_ = nullptr;
@@ -243,6 +244,7 @@ class ClientState {
   bool reads_replica_ : 1 = false;
   bool is_redirected_ : 1 = false;
   bool is_last_asking_ : 1 = false;  // no command was sent behind it
+  bool is_counted_ : 1 = false;      // by `facts_`, among its user's clients
   Subscriptions subscriptions_;
   std::string user_;                    // meaningful if authenticated
   std::unique_ptr<Settings> settings_;  // null: neither a login nor a label

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <ranges>
 #include <utility>
 
@@ -51,8 +50,15 @@ std::uint64_t Facts::epoch() {
   const std::scoped_lock lock(mutex_);
   doubted_ = Urgency::none;
   ++epoch_;
-  std::erase_if(asked_for_,
-                [this](const auto& user) { return user.second + kIdleAskings < epoch_; });
+  asked_for_ = 0;
+  for (User& user : users_ | std::views::values) {
+    const std::uint64_t most = user.clients > 0 || were_listed_ ? kIdleAskings : 1;
+    user.is_asked_for = epoch_ - user.epoch <= most;
+    asked_for_ += user.is_asked_for ? 1 : 0;
+  }
+  std::erase_if(users_, [](const auto& each) {
+    return each.second.clients == 0 && !each.second.is_asked_for;
+  });
   return epoch_;
 }
 
@@ -66,6 +72,7 @@ bool Facts::publish(std::uint64_t epoch, Reading reading) {
       !users->default_needs_no_password) {
     withdrawals_.fetch_add(1, std::memory_order_release);
   }
+  were_listed_ = users->are_listed;
   replace({.epoch = epoch,
            .good_until = reading.good_until,
            .commands = reading.commands ? reading.commands : snapshot_->commands,
@@ -135,7 +142,11 @@ void Facts::report(ControlReport control) {
 std::vector<std::string> Facts::users_to_ask() const {
   const std::scoped_lock lock(mutex_);
   std::vector<std::string> users{"default"};
-  std::ranges::copy(asked_for_ | std::views::keys, std::back_inserter(users));
+  for (const auto& [name, user] : users_) {
+    if (user.is_asked_for) {
+      users.push_back(name);
+    }
+  }
   return users;
 }
 
@@ -144,27 +155,35 @@ std::shared_ptr<const Snapshot> Facts::snapshot() const {
   return snapshot_;
 }
 
-void Facts::ask_for(const std::string& user) {
+bool Facts::ask_for(const std::string& name, bool is_counted) {
   {
     const std::scoped_lock lock(mutex_);
-    if (user == "default") {
-      return;
+    const auto found = users_.find(name);
+    const bool is_new = found == users_.end() || !found->second.is_asked_for;
+    if (name == "default" || (is_new && asked_for_ == kUsersToAskMax)) {
+      return is_counted;
     }
-    if (const auto found = asked_for_.find(user); found != asked_for_.end()) {
-      found->second = epoch_;
-      return;
+    User& user = users_[name];
+    user.clients += is_counted ? 0 : 1;
+    user.epoch = epoch_;
+    if (std::exchange(user.is_asked_for, true)) {
+      return true;
     }
-    if (asked_for_.size() >= kUsersToAskMax) {
-      return;
-    }
-    asked_for_.emplace(user, epoch_);
+    ++asked_for_;
   }
   doubt();
+  return true;
 }
 
-bool Facts::asks_for(std::string_view user) const {
+void Facts::leave(const std::string& name) {
   const std::scoped_lock lock(mutex_);
-  return user == "default" || asked_for_.contains(user);
+  --users_.at(name).clients;
+}
+
+bool Facts::asks_for(std::string_view name) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = users_.find(name);
+  return name == "default" || (found != users_.end() && found->second.is_asked_for);
 }
 
 std::uint64_t Facts::note_error(std::string_view first_bytes) {

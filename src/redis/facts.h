@@ -38,7 +38,9 @@
 // copied. `on_doubt` is called without the lock, on the thread that doubts.
 // Limits: kUsersToAskMax names of users; who authenticates as one more is forwarded. A user of
 // whose clients none has asked for anything during kIdleAskings is not asked for any more, until
-// one does.
+// one does. Nor is one of whom no client is connected, where each user costs Redis a command
+// (Users::are_listed): unless a client has asked for something since the last asking, as those do
+// that connect for each request.
 #pragma once
 
 #include <atomic>
@@ -137,25 +139,35 @@ class Facts {
   // Something may have changed: Redis is asked anew, soon. The epoch from which on it is settled.
   std::uint64_t doubt() { return doubt(Urgency::soon); }
   // A client that has authenticated as this user asks for something; of whom nothing is known,
-  // Redis is asked soon.
-  void ask_for(const std::string& user);
-  bool asks_for(std::string_view user) const;
+  // Redis is asked soon. `is_counted`: the client is, among the user's; whether it is from now on,
+  // until leave().
+  bool ask_for(const std::string& name, bool is_counted = false);
+  void leave(const std::string& name);
+  bool asks_for(std::string_view name) const;
   // The beginning of an error of Redis, '-' included: 16 bytes tell all there is. The epoch from
   // which on it is known whether Redis serves; 0: the error says nothing of that.
   std::uint64_t note_error(std::string_view first_bytes);
 
  private:
+  // Of whom there have been clients.
+  struct User {
+    std::size_t clients = 0;  // that are connected
+    std::uint64_t epoch = 0;  // at which one has asked for something last
+    bool is_asked_for = false;
+  };
   void replace(Snapshot next);  // the lock is held
   std::uint64_t doubt(Urgency urgency);
 
   std::function<void(Urgency)> on_doubt_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Snapshot> snapshot_;
-  std::map<std::string, std::uint64_t, std::less<>> asked_for_;  // and at which epoch last
-  std::uint64_t epoch_ = 0;                                      // of the asking that began last
-  std::uint64_t valid_from_ = 0;                                 // askings before it are overtaken
-  Urgency doubted_ = Urgency::none;                              // since then
-  bool needed_no_password_ = false;                              // when last asked
+  std::map<std::string, User, std::less<>> users_;  // but for "default"
+  std::size_t asked_for_ = 0;                       // of these
+  std::uint64_t epoch_ = 0;                         // of the asking that began last
+  std::uint64_t valid_from_ = 0;                    // askings before it are overtaken
+  Urgency doubted_ = Urgency::none;                 // since then
+  bool needed_no_password_ = false;                 // when last asked
+  bool were_listed_ = false;                        // likewise
   std::atomic<std::uint64_t> version_{0};
   std::atomic<std::uint64_t> withdrawals_{0};
 };

@@ -56,6 +56,8 @@ struct Users {
   bool default_needs_no_password = false;
   // `acl: trust`: whoever Redis has accepted may do everything.
   bool trusts_everyone = false;
+  // By one command for all: how many were asked for was of no matter.
+  bool are_listed = false;
   // Why nobody is known, in Redis's words: the guard's own user may not ask ...
   std::string refusal{};
 

@@ -71,6 +71,7 @@ bool Inquiry::learn_list(std::span<const std::string> names, Answers& answers) {
       return false;
     }
   }
+  answers.reading.users.are_listed = others.empty();
   return ask_each(others, answers);
 }
 

@@ -333,6 +333,32 @@ TEST_F(ClientStateTest, a_subscribed_resp2_client_is_not_settled_until_all_has_e
   EXPECT_TRUE(client_.is_settled());
 }
 
+TEST_F(ClientStateTest, is_one_of_its_users_clients_until_it_is_another_or_has_ended) {
+  const auto asks_for_alice = [this] {
+    facts_.epoch();
+    facts_.epoch();
+    return facts_.asks_for("alice");
+  };
+  const auto leaves_by = [&](const StateChange& change, char reply) {
+    run(client_, auth("alice"), '+');
+    EXPECT_TRUE(is_unrestricted());
+    facts_.withdraw_users();
+    EXPECT_FALSE(is_unrestricted()) << "asked for once more, and still one client";
+    EXPECT_TRUE(asks_for_alice());
+    run(client_, change, reply);
+    EXPECT_FALSE(asks_for_alice());
+    facts_.publish_users(facts_.epoch(), {.unrestricted = {"alice"}});
+  };
+  leaves_by(auth("bob"), '+');
+  leaves_by(hello3("bob"), '-');
+  leaves_by(plain(ChangeKind::reset), '+');
+  run(client_, auth("alice"), '+');
+  EXPECT_TRUE(is_unrestricted());
+  client_.ended();
+  client_.ended();
+  EXPECT_FALSE(asks_for_alice());
+}
+
 TEST_F(ClientStateTest, in_resp3_a_subscribed_client_is_as_settled_as_any) {
   run(client_, hello3(), '%');
   client_.confirmed(confirmed(ChannelKind::plain, 1));

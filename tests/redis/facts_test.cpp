@@ -197,6 +197,55 @@ TEST_F(FactsTest, users_who_ask_for_nothing_are_not_asked_for_for_ever) {
   EXPECT_EQ(doubts_, before + 1);
 }
 
+TEST_F(FactsTest, users_whose_last_client_has_left_are_asked_for_once_more_at_most) {
+  EXPECT_TRUE(facts_.ask_for("alice"));
+  EXPECT_TRUE(facts_.ask_for("alice"));
+  EXPECT_TRUE(facts_.ask_for("alice", true));
+  facts_.leave("alice");
+  for (std::uint64_t i = 0; i < Facts::kIdleAskings; ++i) {
+    facts_.epoch();
+    ASSERT_TRUE(facts_.asks_for("alice")) << "one is left: " << i;
+  }
+  EXPECT_TRUE(facts_.ask_for("alice", true));
+  facts_.leave("alice");
+  facts_.epoch();
+  EXPECT_TRUE(facts_.asks_for("alice")) << "she has been here since the last asking";
+  facts_.epoch();
+  EXPECT_EQ(facts_.users_to_ask(), std::vector<std::string>{"default"});
+}
+
+TEST_F(FactsTest, users_who_are_listed_are_asked_for_without_a_client) {
+  publish({.are_listed = true});
+  facts_.ask_for("alice");
+  facts_.leave("alice");
+  for (std::uint64_t i = 0; i < Facts::kIdleAskings; ++i) {
+    publish({.are_listed = true});
+    ASSERT_TRUE(facts_.asks_for("alice")) << i;
+  }
+  publish({.are_listed = true});
+  EXPECT_FALSE(facts_.asks_for("alice"));
+}
+
+// Those of connected users who ask for nothing are not among kUsersToAskMax.
+TEST_F(FactsTest, users_who_ask_again_are_counted_once_and_have_no_place_before) {
+  facts_.ask_for("alice");
+  for (std::uint64_t i = 0; i <= Facts::kIdleAskings; ++i) {
+    facts_.epoch();
+  }
+  EXPECT_FALSE(facts_.asks_for("alice"));
+  for (std::size_t i = 0; i < Facts::kUsersToAskMax; ++i) {
+    facts_.ask_for("user" + std::to_string(i));
+  }
+  EXPECT_TRUE(facts_.ask_for("alice", true)) << "she is still counted";
+  EXPECT_FALSE(facts_.asks_for("alice"));
+  facts_.leave("alice");
+  facts_.leave("user7");
+  facts_.epoch();
+  facts_.epoch();
+  EXPECT_TRUE(facts_.ask_for("alice"));
+  EXPECT_TRUE(facts_.asks_for("alice"));
+}
+
 TEST_F(FactsTest, what_was_known_of_a_redis_that_is_down_holds_and_of_one_that_is_up_it_does_not) {
   const TimePoint then(std::chrono::seconds(5));
   facts_.publish(facts_.epoch(), {.users = {.unrestricted = {"alice"}}, .good_until = then});

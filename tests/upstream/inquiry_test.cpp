@@ -219,6 +219,7 @@ TEST_F(InquiryTest, users_are_listed_and_not_asked_for_one_by_one) {
     const redis::Users again = first.ask(names).value().reading.users;
     EXPECT_EQ(redis_.calls("acl|getuser"), asked) << rules;
     EXPECT_EQ(redis_.calls("acl|list"), listed + 1) << rules;
+    EXPECT_TRUE(!told.are_listed && again.are_listed);
     EXPECT_EQ(again.unrestricted, told.unrestricted) << rules;
     EXPECT_EQ(again.default_needs_no_password, told.default_needs_no_password);
     ASSERT_EQ(again.find("bob") == nullptr, told.find("bob") == nullptr) << rules;
@@ -241,6 +242,7 @@ TEST_F(InquiryTest, users_are_asked_for_one_by_one_where_redis_has_very_many) {
   set_user("+@all ~cart:* ~basket:*");
   EXPECT_EQ(bob().namespaces, (std::vector{kNone, kReadWrite}));
   EXPECT_EQ(redis_.calls("acl|list"), listed);
+  EXPECT_FALSE(ask().reading.users.are_listed);
 }
 
 // Between the asking and Redis; changes bob's rights before the first ACL DRYRUN gets there.
