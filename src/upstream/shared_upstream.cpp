@@ -9,6 +9,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// A timer that comes so much later than asked for has waited for a process that was suspended.
+constexpr std::chrono::milliseconds kLate = 250ms;
+
 // How long after the last one another spare may be opened, of so many that are.
 std::chrono::milliseconds pause_behind(unsigned open, std::chrono::milliseconds most) {
   return open < 2 ? 0ms
@@ -191,8 +194,12 @@ void SharedUpstream::tend_later() {
   if (tending_) {
     return;
   }
-  tending_ = loop_.after(kTendEvery, [this] {
+  tending_ = loop_.after(kTendEvery, [this, due = loop_.now() + kTendEvery] {
     tending_.reset();
+    if (loop_.now() > due + kLate) {
+      tend_later();  // what has come meanwhile is read first
+      return;
+    }
     for (Pipes& pipes : pipes_) {
       tend(pipes);
     }

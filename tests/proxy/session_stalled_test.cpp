@@ -87,6 +87,32 @@ TEST_F(Stalled, an_old_connection_is_given_up_when_a_younger_one_has_answered) {
   EXPECT_FALSE(has_been_closed(b));
 }
 
+// It has not heard what has come meanwhile.
+TEST_F(Stalled, a_process_that_was_suspended_gives_up_nothing_before_it_has_read) {
+  const auto a = connect();
+  const auto b = connect();
+  peers_.at(a).send(command("SET x 1"));
+  send_by_spare(b, command("SET y 1"), 1);
+  answer(1, kOk);
+  redis(0).send(kOk);
+  loop_.pass(seconds(5));
+  run(milliseconds(1));
+  EXPECT_EQ(has_got(a), kOk);
+  EXPECT_FALSE(has_been_closed(a));
+}
+
+TEST_F(Stalled, what_stands_still_is_given_up_though_the_process_was_suspended) {
+  const auto a = connect();
+  const auto b = connect();
+  peers_.at(a).send(command("SET x 1"));
+  send_by_spare(b, command("SET y 1"), 1);
+  answer(1, kOk);
+  loop_.pass(seconds(5));
+  run(seconds(3));
+  EXPECT_TRUE(has_been_closed(a));
+  EXPECT_FALSE(has_been_closed(b));
+}
+
 TEST_F(Stalled, one_spare_after_the_other_serves_while_those_before_are_silent) {
   const auto a = connect();
   peers_.at(a).send(command("GET 0"));
