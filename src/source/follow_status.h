@@ -9,8 +9,8 @@
 // every other thread that looks later, for the filters' words are atomic and memory is coherent.
 // (tests/source/mysql/follow_status_test.cpp)
 //
-// Not after a server's log has begun anew (RESET MASTER): then old numbers count until that is
-// noticed, max_lag / 4.
+// Not after a server's log has begun anew (RESET MASTER, a server that was set back): then old
+// numbers count until that is noticed, max_lag / 4.
 //
 // Threads: any; nobody holds the mutex for longer than a position is copied or compared. Limits:
 // moved_to() copies into the room that the last position had, 0.1 us per transaction; a MySQL set

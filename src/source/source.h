@@ -93,9 +93,9 @@ struct SourceStatus {
   std::uint64_t losses = 0;              // how often it was lost
   std::optional<std::uint64_t>
       log_retained{};  // bytes that the server keeps for us; nothing: it does not
-  // PostgreSQL: transactions of our own, by which its log was flushed for readers, each with a
-  // number that the server will have to freeze; and how many of them in the last hour that it was
-  // followed. From 17 on none. Nothing: it has no such log.
+  // PostgreSQL: transactions of our own, by which its log was flushed for readers (before 17) or is
+  // known again, each with a number that the server will have to freeze; and how many of them in
+  // the last hour that it was followed. Nothing: it has no such log.
   std::optional<std::uint64_t> flush_transactions{};
   std::uint64_t flush_transactions_per_hour = 0;
 };

@@ -45,6 +45,8 @@ class TableSetCheckpoints {
   bool wait_until_due(std::chrono::nanoseconds every, const std::stop_token& stop);
   // Nothing if it is not in step.
   std::optional<TableVersion> version(TableIndex index);
+  // What a table was read of lies behind the last group, which alone shows that a log is the same.
+  bool needs_group() const;
   // What has not changed since it was these versions, as of now.
   struct Unchanged {
     std::set<TableIndex> tables;
@@ -142,7 +144,16 @@ bool TableSetCheckpoints<Log>::can_be_kept(TableIndex index) const {
   const Place& followed = state_.tables[index];
   return state_.why_void.empty() && state_.applier->last_group() &&
          !state_.applier->is_expecting() && followed.is_in_step() &&
-         followed.current->feed.has_reached(state_.applier->position());
+         followed.current->feed.has_reached(state_.applier->last_end());
+}
+
+template <class Log>
+bool TableSetCheckpoints<Log>::needs_group() const {
+  const std::scoped_lock lock(state_.mutex);
+  return std::ranges::any_of(state_.there(), [this](const Place& followed) {
+    return followed.is_in_step() &&
+           !followed.current->feed.has_reached(state_.applier->last_end());
+  });
 }
 
 template <class Log>

@@ -56,7 +56,7 @@ class TableSetLoads {
   bool is_outdated(TableIndex index);
   // What it answers of the log.
   template <class Question>
-  auto ask_applier(const Question& question) {
+  auto ask_applier(const Question& question) const {
     const std::scoped_lock lock(state_.mutex);
     return question(std::as_const(*state_.applier));
   }

@@ -97,6 +97,7 @@ class LogApplier {
   bool is_idle() const;
 
   const LogPosition& position() const { return position_; }
+  const LogPosition& last_end() const { return position_; }
   const LogPlace& place() const { return place_.place(); }  // how far the stream has been read
   XaState xa_state(const binlog::Xid& xid) const { return prepared_.state(xid); }
   LogReach reach() const { return {.position = position_, .place = place()}; }

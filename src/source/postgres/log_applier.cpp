@@ -82,6 +82,9 @@ PostgresApplier::Applied PostgresApplier::apply(const PostgresEvent& event) {
   if (!decoded) {
     return std::unexpected("the server's log: " + pgoutput::describe(decoded.error()));
   }
+  if (std::holds_alternative<pgoutput::Begin>(*decoded)) {
+    begun_at_ = event.end;
+  }
   return std::visit([this](const auto& message) { return on(message); }, *decoded);
 }
 
@@ -157,6 +160,7 @@ PostgresApplier::Applied PostgresApplier::on(const pgoutput::Commit& commit) {
   }
   this->commit(mark);
   last_ = {.last = mark.end, .unseen = {}, .commit = begun_};
+  last_bytes_ = begun_.lsn.value - std::min(begun_at_.value, begun_.lsn.value);
   unseen_.push_back(mark.xid);
   position_ = PostgresPosition(mark.end.end);
   tables_.admit();

@@ -20,7 +20,7 @@
 // A table may be there more than once: for several namespaces, and while it is read again.
 //
 // Threads: the source's. Lifetimes: tables outlive it, or leave(). Errors: apply() fails if the
-// stream cannot be decoded: reconnect from position(). After an exception (no memory) tables may
+// stream cannot be decoded: reconnect from resume_position(). After an exception (no memory) tables may
 // have a transaction of which position() does not know: begin anew with another applier.
 // Limits: kUnseenMax transactions that nobody has seen to be visible: beyond, apply() fails.
 // Relations are kept for each table of the publication that had rows since the stream began.
@@ -88,7 +88,14 @@ class PostgresApplier {
   std::string_view why_void() const { return why_void_; }
   // Nothing before the first transaction.
   std::optional<PostgresGroup> last_group() const;
-  bool has_last() const { return last_.commit.lsn.value != 0; }
+  // What is behind the last transaction, or that itself, is more than `most` bytes of log, which
+  // would be kept for it and sent again; or there is none.
+  bool needs_transaction(std::uint64_t most) const {
+    return !has_last() || last_bytes_ > most ||
+           position_.lsn().value > last_.commit.lsn.value + most;
+  }
+  // A table that has all up to `read` has nothing that another history could have otherwise.
+  PostgresPosition last_end() const { return PostgresPosition(last_.last.end); }
   // From there on the server sends the last transaction once more.
   PostgresPosition resume_position() const {
     return has_last() ? PostgresPosition(last_.commit.lsn) : position_;
@@ -108,6 +115,8 @@ class PostgresApplier {
 
  private:
   using Applied = std::expected<bool, std::string>;
+
+  bool has_last() const { return last_.commit.lsn.value != 0; }
 
   // A Relation, with texts of its own, and who follows it.
   struct Known {
@@ -164,7 +173,9 @@ class PostgresApplier {
   PostgresPosition position_;
   // Of a transaction, without what is unseen.
   PostgresGroup last_;
-  PostgresCommit begun_;  // the transaction at hand
+  std::uint64_t last_bytes_ = 0;  // of log, since it began
+  PostgresCommit begun_;          // the transaction at hand
+  pgoutput::Lsn begun_at_{};      // its first change
   std::vector<PostgresGroup> expected_;
   std::string_view why_void_;
   Calls calls_;

@@ -180,6 +180,13 @@ PostgresFollower::Done PostgresFollower::try_to_connect(const std::stop_token& s
   if (!asked) {
     return std::unexpected(asked.error());
   }
+  const auto streams = server_identity(*replication);  // an address may lead to several
+  if (!streams) {
+    return std::unexpected(streams.error());
+  }
+  if (*streams != asked->identity) {
+    return postgres_failed("the address leads to several servers");
+  }
   if (auto good = check_server(*asked); !good) {
     return good;
   }
@@ -346,11 +353,33 @@ PostgresFollower::Done PostgresFollower::begin_stream(PostgresConnection& connec
   return {};
 }
 
-bool PostgresFollower::needs_transaction() const {
-  return keeps_slot() &&
-         (!tables_.log.can_resume() || tables_.log.position().lsn().value >
-                                           tables_.log.resume_position().lsn().value +
-                                               kLogBetweenMax);
+bool PostgresFollower::needs_transaction(std::uint64_t retained) {
+  if (!keeps_slot()) {
+    return false;
+  }
+  if (tables_.checkpoints.needs_group() ||
+      tables_.loads.ask_applier([](const PostgresApplier& applier) {
+        return applier.needs_transaction(kLogBetweenMax);
+      })) {
+    return true;
+  }
+  const TimePoint now = clock_();
+  if (retained <= kRetainedMax || now - written_again_at_ < kWrittenAgain) {
+    return false;
+  }
+  written_again_at_ = now;
+  return true;
+}
+
+// A session's slot is of no use behind its end: nothing is kept for it.
+PostgresPosition PostgresFollower::confirmed() const {
+  if (!keeps_slot() ||
+      (may_not_write_ && tables_.loads.ask_applier([](const PostgresApplier& applier) {
+        return applier.needs_transaction(kLogKeptMax);
+      }))) {
+    return tables_.log.position();
+  }
+  return PostgresPosition(pgoutput::Lsn{kept_->load()});
 }
 
 void PostgresFollower::begin_probe() {
@@ -366,7 +395,10 @@ void PostgresFollower::begin_probe() {
                               .clock = clock_,
                               .max_lag = settings_.max_lag,
                               .asking = settings_.asking,
-                              .needs_transaction = [this] { return needs_transaction(); }},
+                              .needs_transaction =
+                                  [this](std::uint64_t retained) {
+                                    return needs_transaction(retained);
+                                  }},
       [this, is_applied](const PostgresProbe::Word& word) {
         heard(word);
         if (!is_applied(word.position)) {
@@ -383,6 +415,7 @@ void PostgresFollower::heard(const PostgresProbe::Word& word) {
   tables_.listing.see_all(
       [&](const std::string& table) { return word.committed.fingerprints->contains(table); });
   tables_.log.prove(word.at, word.position);
+  may_not_write_ = !word.why_not_flushed.empty();
   if (word.why_not_flushed == why_not_flushed_) {
     return;
   }
@@ -421,9 +454,7 @@ PostgresFollower::Duration PostgresFollower::follow(const std::stop_token& stop)
 }
 
 PostgresFollower::Done PostgresFollower::follow_one(const std::stop_token& stop) {
-  // A session's slot is of no use behind its end: nothing is kept for it.
-  stream_->confirm(keeps_slot() ? PostgresPosition(pgoutput::Lsn{kept_->load()})
-                                : tables_.log.position());
+  stream_->confirm(confirmed());
   const auto next = stream_->next(kStepMax);
   if (!next) {
     return std::unexpected(next.error());

@@ -67,8 +67,14 @@ struct PostgresFollowerSettings {
 class PostgresFollower final : public ServerFollower<PostgresLog> {
  public:
   static constexpr std::chrono::minutes kSlotWaitMax{10};
-  // Of the server's log, without a transaction of the publication's: that the slot keeps.
+  // Bytes of the server's log, behind the last transaction of the publication's or in it: then
+  // another one is written. And if the slot keeps so much although none is that large (a
+  // transaction of others, one that was open for long), one per kWrittenAgain.
   static constexpr std::uint64_t kLogBetweenMax = std::uint64_t{1} << 20U;
+  static constexpr std::uint64_t kRetainedMax = std::uint64_t{32} << 20U;
+  static constexpr std::chrono::seconds kWrittenAgain{15};
+  // Where none may be written: beyond that the log is given back, and a lost connection reads all.
+  static constexpr std::uint64_t kLogKeptMax = std::uint64_t{1} << 30U;
 
   // What the operator can mend, if a server can be reached: one that cannot is no refusal.
   static std::vector<Refusal> check(const PostgresLogin& login,
@@ -103,7 +109,8 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   std::expected<bool, PostgresError> can_go_on(const PostgresSlot& slot);
   Done begin_anew(PostgresConnection& connection, PostgresConnection& replication, bool has_slot);
   Done begin_stream(PostgresConnection& connection, PostgresConnection replication);
-  bool needs_transaction() const;
+  bool needs_transaction(std::uint64_t retained);
+  PostgresPosition confirmed() const;
   PostgresError end_reader(PostgresConnection& connection, const PostgresSlot& slot) const;
   void begin_probe();
   void heard(const PostgresProbe::Word& word);
@@ -128,6 +135,8 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   std::uint64_t reader_ = 0;  // the process on the server that followed, or follows, for us
   std::unique_ptr<ReplicationStream> stream_;
   std::string why_not_flushed_;  // as it was told; the probe's thread
+  TimePoint written_again_at_{};  // likewise
+  std::atomic<bool> may_not_write_ = false;
   std::unique_ptr<PostgresProbe> probe_;
 };
 

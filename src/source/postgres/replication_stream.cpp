@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 3> kGone = {
 constexpr int kLeavesOutEmpty = 150000;
 
 constexpr char kCommit = 'C';  // what such a message begins with
+constexpr char kMessage = 'M';
 
 // Of a replication command, in which a backslash is a letter like others.
 std::string quoted_option(std::string_view text) {
@@ -117,7 +118,11 @@ std::expected<std::optional<PostgresEvent>, PostgresError> ReplicationStream::ne
   }
   const auto& data = std::get<pgoutput::WalMessage>(*decoded);
   received_ = std::max(received_, data.start);
-  messages_ = data.payload.starts_with(kCommit) ? 0 : messages_ + 1;
+  if (data.payload.starts_with(kCommit)) {
+    messages_ = 0;
+  } else if (!data.payload.starts_with(kMessage)) {  // which may stand between transactions
+    ++messages_;
+  }
   return PostgresEvent{.message = data.payload, .end = data.start};
 }
 

@@ -6,8 +6,8 @@
 // keeps its log from confirm()'s place on: for as long as nothing is confirmed, all of it.
 //
 // A server that is shut down waits until all that it has logged is confirmed: it asks for word over
-// and over. That is not to be had before a checkpoint stands, so whoever is asked so ends the
-// stream, and the server goes.
+// and over. That is never to be had, since the last transaction is to come again: whoever is asked
+// so ends the stream, and the server goes.
 //
 // Threads: the source's, but ask() and confirm(): any, while it lives. Lifetimes: an event is valid
 // until the next call. Errors: PostgresError. Limits: nothing is heard for

@@ -19,8 +19,8 @@
 // at once (why_left(), with each question).
 //
 // A server sends no more than it has flushed, and writes nothing while it is idle: if the log does
-// not come as far as it was said to be, the probe has something flushed, a message that nobody
-// reads; for a reader at once if p is beyond the flush, but no more often than kNudgeEvery. Before
+// not come as far as it was said to be, the probe has something flushed, a message without
+// contents; for a reader at once if p is beyond the flush, but no more often than kNudgeEvery. Before
 // PostgreSQL 17 that message is a transaction, with a number of its own: they are counted. One that
 // is a transaction in any case is written if the follower needs one (log_follower.h). A role
 // that may not write it (Word::why_not_flushed) waits until the server flushes by itself: until
@@ -66,7 +66,10 @@ class PostgresProbe {
     Clock clock;
     std::chrono::nanoseconds max_lag;
     Asking asking{};
-    std::function<bool()> needs_transaction = [] { return false; };  // of the log
+    // Of the log, of which the server keeps so many bytes.
+    std::function<bool(std::uint64_t retained)> needs_transaction = [](std::uint64_t) {
+      return false;
+    };
   };
   struct Word {
     TimePoint at;  // all that was committed before is in the log up to `position`
@@ -128,6 +131,7 @@ class PostgresProbe {
   TimePoint whole_at_{};
   std::optional<PostgresPosition> last_;  // of a whole question
   std::optional<TimePoint> nudged_at_;
+  PostgresPosition written_;  // where the last message is
   std::string why_not_flushed_;
   std::optional<TimePoint> pursued_since_;
   std::atomic<bool> has_ended_{false};

@@ -78,6 +78,7 @@ class ToyApplier {
   void judge(ToyCommitted& /*committed*/) const {}
 
   const ToyPosition& position() const { return position_; }
+  const ToyPosition& last_end() const { return position_; }
   static std::monostate place() { return {}; }
   ToyReach reach() const { return {.position = position_}; }
 

@@ -419,6 +419,20 @@ TEST_F(PostgresApplierResumed, goes_on_behind_the_transaction_that_it_knows) {
       << "another history has it where the first had nothing";
 }
 
+TEST_F(PostgresApplierTest, needs_a_small_transaction_that_is_not_long_ago) {
+  constexpr std::uint64_t kMost = 100;
+  EXPECT_TRUE(applier_.needs_transaction(kMost)) << "there is none";
+  ASSERT_TRUE(applier_.apply({.message = log_.begin(7), .end = {log_.end() - 5}}));
+  ASSERT_TRUE(applier_.apply({.message = log_.commit(), .end = {log_.end()}}));
+  EXPECT_FALSE(applier_.needs_transaction(kMost));
+  keepalive(log_.end() + kMost, true);
+  EXPECT_TRUE(applier_.needs_transaction(kMost)) << "it is long ago";
+  log_.move_to(log_.end() + kMost);
+  ASSERT_TRUE(applier_.apply({.message = log_.begin(8), .end = {log_.end() - kMost - 3}}));
+  ASSERT_TRUE(applier_.apply({.message = log_.commit(), .end = {log_.end()}}));
+  EXPECT_TRUE(applier_.needs_transaction(kMost)) << "all of it would come again";
+}
+
 TEST_F(PostgresApplierResumed, does_not_believe_another_transaction_at_its_place) {
   for (const auto& [xid, time] : {std::pair(8, 70), {7, 71}}) {
     log_.move_to(log_.end() - 10);
