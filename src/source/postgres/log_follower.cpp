@@ -176,13 +176,13 @@ PostgresFollower::Done PostgresFollower::try_to_connect(const std::stop_token& s
         one();
         other();
       });
-  const auto asked = ask_all(*connection, settings_.place, settings_.slot);
-  if (!asked) {
-    return std::unexpected(asked.error());
-  }
   const auto streams = server_identity(*replication);  // an address may lead to several
   if (!streams) {
     return std::unexpected(streams.error());
+  }
+  const auto asked = ask_all(*connection, settings_.place, settings_.slot);
+  if (!asked) {
+    return std::unexpected(asked.error());
   }
   if (*streams != asked->identity) {
     return postgres_failed("the address leads to several servers");
