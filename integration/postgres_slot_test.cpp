@@ -266,10 +266,8 @@ TEST_F(PostgresSlot, lets_go_of_a_log_that_has_nothing_of_the_guards_tables) {
     // More of it than the guard lets be without a transaction that it knows again.
     run("INSERT INTO busy SELECT generate_series(1, 30000)");
     const std::string position = session_->value("SELECT pg_current_wal_lsn()");
-    EXPECT_TRUE(eventually([&] {
-      return of_slots(is_confirmed(position)) == "t";
-    })) << of_slots("confirmed_flush_lsn")
-        << ' ' << position;
+    EXPECT_TRUE(eventually([&] { return of_slots(is_confirmed(position)) == "t"; }))
+        << of_slots("confirmed_flush_lsn") << ' ' << position;
   }
   EXPECT_EQ(read_whole_file(file()), written);
   kill();

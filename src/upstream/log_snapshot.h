@@ -7,7 +7,8 @@
 //
 // Threads:   one. Lifetimes: the key outlives all.
 // Errors:    what is no line is nothing; a SnapshotWriter that fails says why.
-// Limits:    kPiecesMax, within kPieceStays. kPiecesAhead are sent before the first has been taken, and in memory with
+// Limits:    kPiecesMax, within kPieceStays. kPiecesAhead are sent before the first has been taken,
+// and in memory with
 //            what the image needs (filled/filters_image.h), so that a log goes on beside it.
 #pragma once
 
@@ -44,7 +45,8 @@ filled::Mac begin_snapshot_tag(const filled::LogKey& key,
 class SnapshotWriter : public std::enable_shared_from_this<SnapshotWriter> {
  public:
   static constexpr std::uint64_t kPiecesAhead = 2;
-  // Milliseconds: of the lock, without another piece; of pieces, which must all be there in the end.
+  // Milliseconds: of the lock, without another piece; of pieces, which must all be there in the
+  // end.
   static constexpr std::string_view kLockStays = "60000";
   static constexpr std::string_view kPieceStays = "3600000";
 

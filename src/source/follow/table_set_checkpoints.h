@@ -51,7 +51,7 @@ class TableSetCheckpoints {
   struct Unchanged {
     std::set<TableIndex> tables;
     typename Log::Position position;  // from where the log is read again
-    std::string resume;  // CheckpointFacts'
+    std::string resume;               // CheckpointFacts'
   };
   // Nothing: there is none.
   std::optional<Unchanged> unchanged(const std::map<TableIndex, TableVersion>& since);
@@ -151,8 +151,7 @@ template <class Log>
 bool TableSetCheckpoints<Log>::needs_group() const {
   const std::scoped_lock lock(state_.mutex);
   return std::ranges::any_of(state_.there(), [this](const Place& followed) {
-    return followed.is_in_step() &&
-           !followed.current->feed.has_reached(state_.applier->last_end());
+    return followed.is_in_step() && !followed.current->feed.has_reached(state_.applier->last_end());
   });
 }
 

@@ -172,7 +172,8 @@ void TableSetLog<Log>::reconnected(const typename Log::Format& format, std::stri
     }
   }
   state_.applier->reconnected(format, log_of);
-  state_.status.moved_to(state_.applier->position());  // it may be set back, until it is known again
+  state_.status.moved_to(
+      state_.applier->position());  // it may be set back, until it is known again
   state_.proofs.forget_unproven();
   state_.status.following();
 }

@@ -54,7 +54,8 @@ std::optional<Number> parse_number(std::string_view text) {
 std::optional<XidRange> parse_range(std::string_view text) {
   const std::size_t dash = text.find('-');
   const auto first = parse_number<Xid>(text.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : parse_number<Xid>(text.substr(dash + 1));
+  const auto last =
+      dash == std::string_view::npos ? first : parse_number<Xid>(text.substr(dash + 1));
   return first && last && *first <= *last ? std::optional(XidRange{.first = *first, .last = *last})
                                           : std::nullopt;
 }

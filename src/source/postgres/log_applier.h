@@ -20,8 +20,8 @@
 // A table may be there more than once: for several namespaces, and while it is read again.
 //
 // Threads: the source's. Lifetimes: tables outlive it, or leave(). Errors: apply() fails if the
-// stream cannot be decoded: reconnect from resume_position(). After an exception (no memory) tables may
-// have a transaction of which position() does not know: begin anew with another applier.
+// stream cannot be decoded: reconnect from resume_position(). After an exception (no memory) tables
+// may have a transaction of which position() does not know: begin anew with another applier.
 // Limits: kUnseenMax transactions that nobody has seen to be visible: beyond, apply() fails.
 // Relations are kept for each table of the publication that had rows since the stream began.
 #pragma once

@@ -387,18 +387,17 @@ void PostgresFollower::begin_probe() {
     return tables_.log.position().covers(position);
   };
   probe_ = std::make_unique<PostgresProbe>(
-      PostgresProbe::Settings{.login = settings_.login,
-                              .identity = identity_,
-                              .place = settings_.place,
-                              .tables = names_,
-                              .slot = slot_,
-                              .clock = clock_,
-                              .max_lag = settings_.max_lag,
-                              .asking = settings_.asking,
-                              .needs_transaction =
-                                  [this](std::uint64_t retained) {
-                                    return needs_transaction(retained);
-                                  }},
+      PostgresProbe::Settings{
+          .login = settings_.login,
+          .identity = identity_,
+          .place = settings_.place,
+          .tables = names_,
+          .slot = slot_,
+          .clock = clock_,
+          .max_lag = settings_.max_lag,
+          .asking = settings_.asking,
+          .needs_transaction =
+              [this](std::uint64_t retained) { return needs_transaction(retained); }},
       [this, is_applied](const PostgresProbe::Word& word) {
         heard(word);
         if (!is_applied(word.position)) {

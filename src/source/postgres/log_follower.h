@@ -134,7 +134,7 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   std::atomic<bool> lets_go_ = false;
   std::uint64_t reader_ = 0;  // the process on the server that followed, or follows, for us
   std::unique_ptr<ReplicationStream> stream_;
-  std::string why_not_flushed_;  // as it was told; the probe's thread
+  std::string why_not_flushed_;   // as it was told; the probe's thread
   TimePoint written_again_at_{};  // likewise
   std::atomic<bool> may_not_write_ = false;
   std::unique_ptr<PostgresProbe> probe_;

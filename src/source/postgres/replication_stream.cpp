@@ -39,13 +39,11 @@ bool is_position_gone(const PostgresError& error) {
 
 std::expected<ReplicationStream, PostgresError> ReplicationStream::begin(
     PostgresConnection replication, Settings settings) {
-  const std::string command = "START_REPLICATION SLOT " + quoted_postgres_name(settings.slot) +
-                              " LOGICAL " + settings.from.lsn().text() +
-                              " (proto_version '1', publication_names " +
-                              quoted_option(quoted_postgres_name(settings.publication)) +
-                              (replication.server_version() >= kLeavesOutEmpty
-                                   ? ", messages 'true')"
-                                   : ")");
+  const std::string command =
+      "START_REPLICATION SLOT " + quoted_postgres_name(settings.slot) + " LOGICAL " +
+      settings.from.lsn().text() + " (proto_version '1', publication_names " +
+      quoted_option(quoted_postgres_name(settings.publication)) +
+      (replication.server_version() >= kLeavesOutEmpty ? ", messages 'true')" : ")");
   if (auto started = replication.start_stream(command); !started) {
     return std::unexpected(started.error());
   }

@@ -178,7 +178,8 @@ PostgresProbe::Done PostgresProbe::have_sent_on(PostgresConnection& connection,
   const bool is_unflushed =
       is_wanted && head_.written > head_.flushed && !is_applied_(word.position);
   const bool is_late = word.is_whole && last_ && !is_applied_(*last_);
-  const bool needs_transaction = word.is_whole && is_applied_(written_) && settings_.needs_transaction(word.retained);
+  const bool needs_transaction =
+      word.is_whole && is_applied_(written_) && settings_.needs_transaction(word.retained);
   if (word.is_whole) {
     last_ = word.position;
   }
@@ -207,13 +208,13 @@ PostgresProbe::Done PostgresProbe::nudge(PostgresConnection& connection,
   why_not_flushed_.clear();
   if (done) {
     word.transactions = is_transaction ? 1 : 0;
-    written_ =
-        PostgresPosition(pgoutput::parse_lsn(done->value_or("")).value_or(pgoutput::Lsn{}));
+    written_ = PostgresPosition(pgoutput::parse_lsn(done->value_or("")).value_or(pgoutput::Lsn{}));
   } else if (!done.error().is_connection_gone) {
     why_not_flushed_ =
         "the server's log cannot be flushed for reads that wait: " + done.error().what +
         ". What is committed with synchronous_commit = off is proven when the server flushes it by "
-        "itself; until then strict reads pass. Checkpoints wait for a transaction, and behind 1 GiB "
+        "itself; until then strict reads pass. Checkpoints wait for a transaction, and behind 1 "
+        "GiB "
         "of log without one a lost connection has all tables read again. "
         "As a superuser: GRANT EXECUTE ON FUNCTION "
         "pg_catalog.pg_logical_emit_message(boolean, text, text" +

@@ -20,12 +20,12 @@
 //
 // A server sends no more than it has flushed, and writes nothing while it is idle: if the log does
 // not come as far as it was said to be, the probe has something flushed, a message without
-// contents; for a reader at once if p is beyond the flush, but no more often than kNudgeEvery. Before
-// PostgreSQL 17 that message is a transaction, with a number of its own: they are counted. One that
-// is a transaction in any case is written if the follower needs one (log_follower.h). A role
-// that may not write it (Word::why_not_flushed) waits until the server flushes by itself: until
-// then nothing is proven. And it is asked again for as long as kPursuedMax, for a server tells how
-// far it has sent when asked.
+// contents; for a reader at once if p is beyond the flush, but no more often than kNudgeEvery.
+// Before PostgreSQL 17 that message is a transaction, with a number of its own: they are counted.
+// One that is a transaction in any case is written if the follower needs one (log_follower.h). A
+// role that may not write it (Word::why_not_flushed) waits until the server flushes by itself:
+// until then nothing is proven. And it is asked again for as long as kPursuedMax, for a server
+// tells how far it has sent when asked.
 //
 // Threads: its own, on which `told` is called; construction starts it, destruction ends it. Errors:
 // it ends, says why, and nothing is proven any more until the log is resumed.

@@ -403,7 +403,8 @@ class PostgresApplierResumed : public PostgresApplierTest {
   // The same places once more.
   std::vector<std::string> again(std::uint64_t xid, std::uint64_t time) {
     log_.move_to(log_.end() - 10);
-    return {log_.begin(xid, time), MadeLog::relation(), MadeLog::insert(row_of("1")), log_.commit()};
+    return {
+        log_.begin(xid, time), MadeLog::relation(), MadeLog::insert(row_of("1")), log_.commit()};
   }
 };
 
