@@ -18,7 +18,7 @@
 #include "harness/random_items.h"
 #include "harness/seed.h"
 #include "mysql/log_applier.h"
-#include "mysql/log_stream.h"
+#include "mysql/log_follower.h"
 #include "mysql/read_view.h"
 
 namespace cuckooguard::harness {

@@ -15,7 +15,7 @@
 #include "fixtures/on_sql_server.h"
 #include "harness/configuration.h"
 #include "mysql/log_applier.h"
-#include "mysql/log_stream.h"
+#include "mysql/log_follower.h"
 #include "mysql/server_probe.h"
 #include "mysql/table.h"
 

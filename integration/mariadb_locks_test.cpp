@@ -10,7 +10,7 @@
 
 #include "fixtures/guarded_mariadb.h"
 #include "harness/redis_command.h"
-#include "mysql/lock_probe.h"
+#include "mysql/log_follower.h"
 #include "mysql/server_probe.h"
 
 namespace cuckooguard::harness {

@@ -20,7 +20,7 @@
 #include "harness/deadline.h"
 #include "harness/seed.h"
 #include "mysql/log_applier.h"
-#include "mysql/log_stream.h"
+#include "mysql/log_follower.h"
 #include "mysql/read_view.h"
 
 namespace cuckooguard::harness {

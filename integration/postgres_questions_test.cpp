@@ -19,9 +19,8 @@
 #include "fixtures/skip.h"
 #include "harness/deadline.h"
 #include "postgres/log_follower.h"
-#include "postgres/server_probe.h"
 #include "source/bench.h"
-#include "source/source_thread.h"
+#include "source/source_kind.h"
 
 namespace cuckooguard::harness {
 namespace {

@@ -26,8 +26,8 @@
 #include "exactness/guarded_filters.h"
 #include "exactness/reports.h"
 #include "harness/postgres_server.h"
-#include "postgres/table_reader.h"
-#include "source/source_thread.h"
+#include "postgres/log_follower.h"
+#include "source/source_kind.h"
 #include "source/storage_directory.h"
 
 namespace cuckooguard::harness {

@@ -13,7 +13,7 @@
 #include "exactness/reports.h"
 #include "exactness/shop_tables.h"
 #include "mysql/read_view.h"
-#include "source/source_thread.h"
+#include "source/source_kind.h"
 #include "source/storage_directory.h"
 
 namespace cuckooguard::harness {

@@ -29,7 +29,7 @@
 #include "keyspace/keyspace.h"
 #include "odd_things/odd_thing.h"
 #include "source/source.h"
-#include "source/source_thread.h"
+#include "source/source_kind.h"
 
 namespace cuckooguard::harness {
 

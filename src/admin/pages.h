@@ -25,7 +25,7 @@
 // this identity. A page or a namespace that does not exist, and an identity that cannot be read,
 // are 400. Other errors: 401 no or another token, 403 asked under a foreign name or by a foreign
 // page (http/allowed_hosts.h), 405 with Allow, 503 no token can be read; of the connection
-// (http/connection.h): 408, 413, 431, 503. Bodies are JSON: {"error": "unknown_namespace",
+// (http/server.h): 408, 413, 431, 503. Bodies are JSON: {"error": "unknown_namespace",
 // "message": "..."}. HEAD is GET without a body.
 //
 // /livez and /readyz need no token, and may be asked under any name; `?verbose` tells more there.

@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
+#include <functional>
 #include <iterator>
+#include <memory>
+#include <string>
 #include <utility>
+#include <variant>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -12,13 +17,336 @@
 #include <unistd.h>
 
 #include "app/assembly_parts.h"
+#include "app/endpoints.h"
 #include "app/machine.h"
-#include "app/redis_for_sources.h"
 #include "app/start_report.h"
 #include "config/environment.h"
+#include "config/password_file.h"
+#include "filled/local_store.h"
+#include "filled/log_entry.h"
+#include "io/clock.h"
 #include "io/socket_transport.h"
+#include "io/tls_credentials.h"
+#include "source/redis_session.h"
+#include "upstream/filter_log.h"
+#include "upstream/redis_calls.h"
 
 namespace cuckooguard::app {
+
+namespace {
+
+// The connections to Redis that sources ask for (source/redis_session.h): to wherever a key is at
+// the moment, and of no use any more once that is elsewhere.
+// Threads: any. Lifetimes: `endpoints` and `tls` outlive the sources. Errors: as RedisSession.
+
+class Session final : public source::RedisSession {
+ public:
+  Session(const Endpoints& endpoints,
+          std::string key,
+          upstream::RedisPlace place,
+          upstream::RedisCalls calls)
+      : endpoints_(endpoints),
+        key_(std::move(key)),
+        place_(std::move(place)),
+        calls_(std::move(calls)) {}
+
+  // It is asked where the key is behind the answer: what a master of before still says is nothing.
+  Answer ask(std::initializer_list<std::string_view> command) override {
+    auto answer = calls_.call(std::span(command.begin(), command.size()));
+    const auto now = endpoints_.redis_of(key_);
+    const std::string address = place_.settings.address.text();
+    if (!now || !now->is_at(place_)) {
+      return std::unexpected("the filter's key is in another Redis now than the one in " + address);
+    }
+    return answer ? std::move(answer) : Answer(std::unexpected(address + ": " + answer.error()));
+  }
+
+ private:
+  const Endpoints& endpoints_;
+  std::string key_;
+  upstream::RedisPlace place_;
+  upstream::RedisCalls calls_;
+};
+
+source::OpenRedis redis_for_sources(const Endpoints& endpoints, const io::TlsSlot& tls) {
+  return [&endpoints, &tls](const std::string& key)
+             -> std::expected<std::unique_ptr<source::RedisSession>, std::string> {
+    const auto redis = endpoints.redis_of(key);
+    if (!redis) {
+      return std::unexpected("it is not known yet which Redis has the filter's key");
+    }
+    auto calls = upstream::RedisCalls::open(redis->settings, tls);
+    if (!calls) {
+      return std::unexpected(std::move(calls.error()));
+    }
+    return std::make_unique<Session>(endpoints, key, *redis, *std::move(calls));
+  };
+}
+
+// Not by the signals' default action: the kernel spares a container's first process that.
+void end_now_at_the_next_signal() {
+  struct sigaction action{};
+  action.sa_handler = [](int) { ::_exit(EXIT_FAILURE); };
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+constexpr std::size_t kKeyBytesMin = 16;
+
+std::uint64_t wall_time() {
+  return static_cast<std::uint64_t>(io::wall_time().time_since_epoch().count());
+}
+
+std::expected<std::string, std::string> read_key(const std::string& path) {
+  std::string key = config::password_of(path, "");
+  if (key.size() < kKeyBytesMin) {
+    return std::unexpected(path + " cannot be read, or its first line has less than " +
+                           std::to_string(kKeyBytesMin) + " bytes");
+  }
+  return key;
+}
+
+// The same on every guard that has the key.
+filter::HashSecret hash_secret_of(std::string_view key) {
+  const filled::LogKey log_key(key);
+  filter::HashSecret secret;
+  std::size_t at = 0;
+  for (std::uint64_t part = 0; at < secret.bytes.size(); ++part) {
+    filled::Mac mac = log_key.begin("hash of items");
+    mac.add_number(part);
+    for (const char byte : mac.finish()) {
+      if (at < secret.bytes.size()) {
+        secret.bytes.at(at++) = static_cast<std::byte>(byte);
+      }
+    }
+  }
+  return secret;
+}
+
+}  // namespace
+
+SettingsAsRead::SettingsAsRead(const config::Config& config) : config_(config) {
+  for (const config::Listen& listen : config.listen) {
+    if (listen.tls) {
+      look_at(listen.tls->cert);
+      look_at(listen.tls->key);
+      look_at(listen.tls->client_ca);
+    }
+  }
+  if (const auto& tls = config.upstream.tls) {
+    look_at(tls->ca);
+    look_at(tls->cert);
+    look_at(tls->key);
+  }
+  look_at(config.upstream.control.password_file);
+  for (const config::Source& source : config.sources) {
+    std::visit(
+        [this](const auto& kind) {
+          if constexpr (requires { kind.password_file; }) {
+            look_at(kind.password_file);
+            look_at(kind.ca_file);
+          }
+        },
+        source.kind);
+  }
+  look_at(config.admin.token_file);
+}
+
+void SettingsAsRead::look_at(const std::string& path) {
+  if (!path.empty()) {
+    files_.push_back(source::stamp_of_path(path));
+  }
+}
+
+std::shared_ptr<RecentEvents> RecentEvents::of(log::EventLog& log) {
+  auto events = std::make_shared<RecentEvents>();
+  log.add_listener([events](const log::Event& event) { events->hear(event); });
+  return events;
+}
+
+std::vector<views::Event> RecentEvents::after(std::uint64_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto first = std::ranges::upper_bound(events_, number, {}, &views::Event::number);
+  return {first, events_.end()};
+}
+
+void RecentEvents::hear(const log::Event& event) {
+  if (event.level < config::LogLevel::info) {
+    return;
+  }
+  std::vector<log::Field> fields;
+  std::ranges::copy_if(event.fields, std::back_inserter(fields), [](const log::Field& field) {
+    return field.name() != "key";
+  });
+  std::string text = log::text_of(
+      {.time = event.time, .level = event.level, .name = event.name, .fields = fields});
+  text.resize(std::min(text.size(), kLineBytesMax));
+  const std::lock_guard lock(mutex_);
+  if (events_.size() == kLinesMax) {
+    events_.pop_front();
+  }
+  events_.push_back({.number = ++last_,
+                     .time = std::chrono::floor<std::chrono::milliseconds>(event.time),
+                     .level = log::level_name(event.level),
+                     .text = std::move(text)});
+}
+
+Drain::Drain(boost::asio::io_context& io,
+             std::chrono::milliseconds timeout,
+             Calls calls,
+             log::EventLog& log)
+    : io_(io),
+      timeout_(timeout),
+      calls_(std::move(calls)),
+      log_(log),
+      signals_(io, SIGINT, SIGTERM),
+      deadline_(io) {
+  signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+    if (!error) {
+      begin(signal);
+    }
+  });
+}
+
+void Drain::begin(int signal) {
+  signals_.clear();
+  end_now_at_the_next_signal();
+  log_.info("draining", {{"signal", signal}, {"clients", clients()}});
+  calls_.on_begin();
+  if (timeout_.count() == 0) {
+    end("at_once");
+    return;
+  }
+  // Behind what has been accepted already, and is on its way to a worker.
+  boost::asio::post(io_, [this] { drain_workers(); });
+}
+
+void Drain::drain_workers() {
+  workers_left_ = workers_.size();
+  for (const Worker& worker : workers_) {
+    worker.loop.post([this, &clients = worker.clients] {
+      clients.drain([this] { boost::asio::post(io_, [this] { on_worker_empty(); }); });
+    });
+  }
+  deadline_.expires_after(timeout_);
+  deadline_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) {
+      cut_off();
+    }
+  });
+}
+
+void Drain::on_worker_empty() {
+  if (--workers_left_ == 0) {
+    end("all_clients_done");
+  }
+}
+
+void Drain::cut_off() {
+  log_.warning("drain_timeout", {{"clients", clients()}});
+  for (const Worker& worker : workers_) {
+    worker.loop.post([&clients = worker.clients] { clients.cut_off(); });
+  }
+  deadline_.expires_after(kLastWord);
+  deadline_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) {
+      end("clients_closed");
+    }
+  });
+}
+
+void Drain::end(std::string_view how) {
+  if (!std::exchange(has_ended_, true)) {
+    deadline_.cancel();
+    log_.info("drained", {{"how", how}, {"clients", clients()}});
+    calls_.on_end();
+  }
+}
+
+std::size_t Drain::clients() const {
+  std::size_t sum = 0;
+  for (const Worker& worker : workers_) {
+    sum += worker.clients.count();
+  }
+  return sum;
+}
+
+std::expected<std::unique_ptr<ApplicationFilters>, std::string> ApplicationFilters::make(
+    const config::Config& config, const Environment& environment) {
+  if (!config.filters.is_used()) {
+    return nullptr;
+  }
+  const bool is_shared = config.filters.durability == config::Durability::redis;
+  const auto key =
+      is_shared ? read_key(config.filters.secret_file) : std::expected<std::string, std::string>();
+  if (!key) {
+    return std::unexpected("filters.secret_file: " + key.error());
+  }
+  const filter::HashSecret secret = is_shared                        ? hash_secret_of(*key)
+                                    : environment.storage != nullptr ? environment.storage->secret()
+                                                                     : filter::random_secret();
+  // Alone, what clients may have made is all that there is.
+  const auto room = is_shared ? filled::Filters::Room{.bytes_max = config.filters.max_memory,
+                                                      .is_one_of_several = true}
+                              : filled::Filters::Room();
+  std::unique_ptr<ApplicationFilters> made(new ApplicationFilters(secret, room));
+  if (is_shared) {
+    made->share(config, *key, environment);
+  } else if (auto kept = made->keep_here(config, environment); !kept) {
+    return std::unexpected("filters: " + kept.error());
+  }
+  made->filled_ = std::make_unique<guard::Filled>(guard::Filled::Parts{.filters = made->filters_,
+                                                                       .store = *made->store_,
+                                                                       .settings = config.filters,
+                                                                       .wall_time = wall_time});
+  return made;
+}
+
+std::expected<void, std::string> ApplicationFilters::keep_here(const config::Config& config,
+                                                               const Environment& environment) {
+  auto store = std::make_unique<filled::LocalStore>(
+      filters_,
+      filled::LocalStore::Settings{
+          .path = environment.storage != nullptr ? environment.storage->filled_path() : "",
+          .every = config.storage.checkpoint_every,
+          .wall_time = wall_time,
+          .on_trouble = [&log = environment.log](const std::string& what) {
+            log.warning("filters_trouble", {{"what", what}});
+          }});
+  auto restored = store->restore();
+  start_ = [&store = *store] { store.start(); };
+  store_ = std::move(store);
+  return restored;
+}
+
+void ApplicationFilters::share(const config::Config& config,
+                               const std::string& key,
+                               const Environment& environment) {
+  log::EventLog& log = environment.log;
+  Endpoints& endpoints = environment.endpoints;
+  auto store = std::make_unique<upstream::FilterLog>(
+      [&endpoints](std::string_view meta) { return endpoints.redis_of(meta); },
+      upstream::FilterLog::Settings{.prefix = config.filters.log, .key = key},
+      filters_,
+      upstream::FilterLog::Calls{
+          .on_state =
+              [&log, &endpoints](upstream::FilterLog::State state, const std::string& why) {
+                if (state == upstream::FilterLog::State::lost) {
+                  endpoints.refresh();  // it may be elsewhere by now
+                  log.warning("filters_state", {{"state", name_of(state)}, {"why", why}});
+                } else {
+                  log.info("filters_state", {{"state", name_of(state)}, {"why", why}});
+                }
+              },
+          .on_new_generation = {},
+          .on_trouble =
+              [&log](const std::string& what) {
+                log.warning("filters_trouble", {{"what", what}});
+              }},
+      &environment.tls);
+  start_ = [&store = *store] { store.start(); };
+  store_ = std::move(store);
+}
 
 Assembly::Assembly(config::Config config, Start start, log::EventLog& log)
     : log_(log),

@@ -18,42 +18,396 @@
 // Errors: refusals() before anything is bound; std::system_error if the port cannot be bound.
 #pragma once
 
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <expected>
 #include <functional>
+#include <list>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "app/admin_server.h"
-#include "app/application_filters.h"
-#include "app/drain.h"
 #include "app/endpoints.h"
 #include "app/generation.h"
 #include "app/kept_overlays.h"
 #include "app/load_report.h"
-#include "app/recent_events.h"
-#include "app/reload_thread.h"
-#include "app/settings_as_read.h"
+#include "app/source_list.h"
 #include "app/supervisor.h"
 #include "app/tls_sides.h"
-#include "app/verification.h"
 #include "config/config.h"
+#include "filled/filters.h"
+#include "filled/store.h"
 #include "filter/epochs.h"
+#include "filter/live_parts.h"
+#include "guard/contradictions.h"
+#include "guard/filled.h"
 #include "guard/guard.h"
+#include "guard/process.h"
+#include "guard/reloads.h"
+#include "io/asio_loop.h"
+#include "io/clock.h"
 #include "io/listener.h"
+#include "io/tls_credentials.h"
 #include "io/worker.h"
 #include "keyspace/keyspace.h"
 #include "log/event_log.h"
 #include "proxy/clients.h"
+#include "source/file_stamp.h"
+#include "source/source.h"
 #include "source/storage_directory.h"
+#include "views/event_list.h"
 #include "views/process_state.h"
 
 namespace cuckooguard::app {
+
+// The thread that looks into contradictions and for attacks, and the log
+// of what it finds.
+//
+//   event=hidden_row    each one, at most one per two seconds
+//   event=hidden_value, event=contradiction_unknown, event=late_row
+//                       the first, then at most one per namespace and kLogEvery, with their number
+//                       so far
+//   event=hidden_by_lag of a namespace, at most one per kLogEvery (filter/absent_reads.h)
+//   event=attack_began, event=attack_ended
+//                       of a namespace, within two seconds (guard/counters.h)
+//   event=advice        after kAdviseFirst, every kAdviseEvery, and at the end, if something was
+//                       read (guard/advice.h)
+//
+// A key is logged as the hash by which GUARD.EXPLAIN knows it (guard/process.h), and as it is if
+// the log may show keys.
+//
+// One for each configuration that is loaded: a reload ends it, and begins another one.
+//
+// Threads: its own; the constructor and stop() from the owner's. Lifetimes: all that it is given
+// outlives it.
+
+// What a contradiction comes to: the guard said that a key is absent, and Redis has a value. One
+// step at a time, so that a test can take the steps itself.
+//
+//   asked ─ no row ──────────────────────────────────────────────────────────────▶ hidden_value
+//     └─ a row, at T1 ─ max_lag ─▶ the filter at T2: fresh, and absent ─▶ asked again
+//                                   ├─ it may exist ─▶ late_row             ├─ gone ─▶ late_row
+//                                   │                                       └─ there ─▶ hidden_row
+//                                   └─ not fresh: again, up to kFilterPatience, then unknown
+//
+// Must: hidden_row is said of no row but one that the filter should have had. Proof: the row was
+// committed before T1, when the query saw it, so more than max_lag before T2; a filter that is
+// fresh at T2 has all rows that were committed by then, and it is still there afterwards, so it was
+// not deleted in between. (Deleted and inserted again between the two questions, it would be
+// reported wrongly; nobody but an operator could tell.) And a row that a filter does not have is
+// found: it stays so until it is loaded anew, and then it is late_row.
+// What cannot be told apart from here: a row that came a moment after the verdict, which is
+// nobody's fault, and one that the filter did not find for a moment only. Both are late_row.
+//
+// Threads: one. Errors: a question without an answer is asked kAttemptsMax times, then unknown.
+// Limits: one question per kAskEvery; kSuspectsMax keys at a time, the others wait in
+// guard::Contradictions. All are forgotten every kForgetEvery, so that a key that was explained can
+// be reported again.
+class ContradictionChecker {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  static constexpr std::chrono::seconds kAskEvery{1};
+  static constexpr std::chrono::seconds kFilterPatience{60};
+  static constexpr std::chrono::hours kForgetEvery{1};
+  static constexpr int kAttemptsMax = 5;
+  static constexpr std::size_t kSuspectsMax = 64;
+
+  struct Parts {
+    guard::Contradictions& contradictions;
+    const keyspace::Keyspace& keyspace;
+    std::function<TimePoint()> clock;
+    // The namespace's filter, now; the source itself; how long the filter may lag behind it.
+    std::function<filter::Finding(std::uint32_t ns, const keyspace::Lookup& found)> look_up;
+    std::function<source::RowPresence(std::uint32_t ns, std::string_view identity)> ask;
+    std::function<std::chrono::nanoseconds(std::uint32_t ns)> max_lag;
+    std::function<void(const guard::Contradictions::Key& key, guard::Cause cause)> told;
+  };
+
+  explicit ContradictionChecker(Parts parts);
+
+  // Asks one question at most.
+  void step();
+
+ private:
+  enum class Phase : std::uint8_t { to_ask, waiting, to_confirm };
+  struct Suspect {
+    guard::Contradictions::Key key;
+    Phase phase = Phase::to_ask;
+    TimePoint due_at{};  // waiting
+    int attempts = 0;
+  };
+  using Suspects = std::list<Suspect>;
+
+  void look_again(TimePoint now);
+  Suspects::iterator next_to_ask();
+  bool ask_one();
+  void hear(Suspects::iterator suspect, source::RowPresence presence);
+  keyspace::Lookup match(const Suspect& suspect);
+  Suspects::iterator close(Suspects::iterator suspect, guard::Cause cause);
+
+  Parts parts_;
+  Suspects suspects_;
+  TimePoint ask_at_;
+  TimePoint forget_at_;
+  keyspace::IdentityBuffer scratch_;
+};
+
+class Verification {
+ public:
+  static constexpr std::chrono::milliseconds kStepEvery{200};
+  static constexpr std::chrono::minutes kLogEvery{10};
+  static constexpr std::chrono::minutes kAdviseFirst{5};  // after the start, or a reload
+  static constexpr std::chrono::hours kAdviseEvery{1};
+
+  struct Parts {
+    log::EventLog& log;
+    guard::Guard::Parts guarded;     // with its process
+    filter::Epochs::Reader& reader;  // its own
+    const SourceList& sources;
+    guard::Contradictions& contradictions;
+  };
+
+  explicit Verification(const Parts& parts);
+  Verification(const Verification&) = delete;
+  Verification& operator=(const Verification&) = delete;
+  ~Verification() { stop(); }
+
+  void start();         // once the workers' guards are known
+  void stop();          // ends the thread; may be called twice
+  void advise() const;  // every namespace's sentence, to the log
+
+ private:
+  using TimePoint = ContradictionChecker::TimePoint;
+
+  void run(const std::stop_token& stop);
+  filter::Finding look_up(std::uint32_t ns, const keyspace::Lookup& found);
+  source::RowPresence ask(std::uint32_t ns, std::string_view identity);
+  void log(const guard::Contradictions::Key& key, guard::Cause cause);
+  void look_for_attacks();
+  void look_at_log();
+
+  Parts parts_;
+  ContradictionChecker checker_;
+  std::stop_token stop_;
+  std::string why_unknown_;  // the source's last words
+  std::map<std::pair<std::uint32_t, guard::Cause>, TimePoint> logged_at_;
+  struct Hidden {
+    std::uint64_t rows;  // as of the last event, or the beginning
+    TimePoint quiet_until{};
+  };
+  std::map<std::uint32_t, Hidden> hidden_;  // just behind their commit
+  std::mutex mutex_;                        // for the pause alone
+  std::condition_variable_any woken_;
+  std::jthread thread_;
+};
+
+// What was read of the configuration, to be compared with what is read next: every setting, secrets
+// too, and which files they name as they were then (certificates, passwords, tokens). Equal are two
+// only if nothing has changed.
+//
+// Not the rows of a `file` source, which are looked at all the time.
+//
+// Threads: values. Errors: none; a file that cannot be looked at is compared by why.
+class SettingsAsRead {
+ public:
+  // Looks at the files: before they are read.
+  explicit SettingsAsRead(const config::Config& config);
+
+  bool operator==(const SettingsAsRead&) const = default;
+
+ private:
+  void look_at(const std::string& path);  // empty: there is none
+
+  config::Config config_;
+  std::vector<std::expected<source::FileStamp, std::string>> files_;
+};
+
+// Reloads, one at a time, on a thread of their own: opening databases takes time that neither a
+// worker nor the acceptor has.
+//
+//   SIGHUP, GUARD.RELOAD, POST /-/reload ── ask(), outcome() ──▶ [wanted] ──▶ load() ──▶ outcome
+//
+// Who asks while one runs is told of the next one, which begins when that has ended: what was
+// written to the file in between is surely read. All who ask meanwhile share it.
+//
+// Threads: any; load() on its own. Lifetimes: what load() refers to, and the log, outlive it.
+// Errors: an exception of load() is an outcome.
+class ReloadThread final : public guard::Reloads {
+ public:
+  using Lines = std::vector<std::string>;
+  struct Taken {
+    Lines needs_restart{};
+    bool is_unchanged = false;  // as guard::ReloadOutcome
+  };
+  // What is in force now, or what is wrong: then all is as it was.
+  using Loaded = std::expected<Taken, Lines>;
+  using Load = std::function<Loaded(const std::stop_token& stop)>;
+
+  ReloadThread(Load load, log::EventLog& log);
+  ReloadThread(const ReloadThread&) = delete;
+  ReloadThread& operator=(const ReloadThread&) = delete;
+  ~ReloadThread() { stop(); }
+
+  void start();
+  // load() is asked to end, and waited for. May be called twice.
+  void stop();
+
+  void ask(std::string_view who);
+  std::optional<guard::ReloadOutcome> outcome(io::TimePoint since, std::string_view who) override;
+  guard::ReloadOutcome last() const override;
+
+ private:
+  void run(const std::stop_token& stop);
+  void want(std::string_view who);  // the lock is held
+  void end(Loaded loaded);
+
+  Load load_;
+  log::EventLog& log_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any wanted_changed_;
+  bool is_wanted_ = false;
+  std::optional<io::TimePoint> running_since_;
+  std::optional<io::TimePoint> last_began_;
+  guard::ReloadOutcome last_;
+  std::jthread thread_;
+};
+
+// The log's last events for the page (views/event_list.h): those that are written, at info and
+// above, but never a key, even where the log shows them.
+//
+// Threads: any. Lifetimes: the log shares it. Limits: kLinesMax events, kLineBytesMax of each.
+class RecentEvents final : public views::EventList {
+ public:
+  static constexpr std::size_t kLinesMax = 200;
+  static constexpr std::size_t kLineBytesMax = 1024;
+
+  // Hears this log from now on.
+  static std::shared_ptr<RecentEvents> of(log::EventLog& log);
+
+  std::vector<views::Event> after(std::uint64_t number) const override;
+
+ private:
+  void hear(const log::Event& event);
+
+  mutable std::mutex mutex_;
+  std::uint64_t last_ = 0;
+  std::deque<views::Event> events_;
+};
+
+// From the first SIGTERM or SIGINT to the end of the process.
+//
+//   signal ──▶ on_begin: not ready, no more is accepted
+//          ──▶ each worker lets its clients go where their commands end
+//              (proxy/session_drain.cpp) ──▶ none left ──▶ on_end
+//          ──▶ `timeout` later those who are left are cut off, kLastWord later closed ──▶ on_end
+//
+// A second signal ends the process at once, with exit code 1 and without a last checkpoint: it is
+// for somebody who will not wait, whatever hangs. (Checkpoints are replaced as a whole: an older
+// one stays good.)
+//
+// Threads: the io_context's, but for what is posted to the workers' loops. Lifetimes: loops and
+// clients outlive the io_context's run. Limits: `timeout` and kLastWord; with a timeout of 0 on_end
+// comes at once.
+class Drain {
+ public:
+  // For Redis to answer that it has heard of a client's end, and for that to be passed on.
+  static constexpr std::chrono::seconds kLastWord{1};
+
+  struct Worker {
+    io::AsioLoop& loop;
+    proxy::Clients& clients;
+  };
+  struct Calls {
+    std::function<void()> on_begin;
+    std::function<void()> on_end;  // once
+  };
+
+  Drain(boost::asio::io_context& io,
+        std::chrono::milliseconds timeout,
+        Calls calls,
+        log::EventLog& log);
+  ~Drain() = default;
+  Drain(const Drain&) = delete;
+  Drain& operator=(const Drain&) = delete;
+
+  // Before the first signal.
+  void add(Worker worker) { workers_.push_back(worker); }
+
+ private:
+  void begin(int signal);
+  void drain_workers();
+  void on_worker_empty();
+  void cut_off();
+  void end(std::string_view how);
+  std::size_t clients() const;
+
+  boost::asio::io_context& io_;
+  std::chrono::milliseconds timeout_;
+  Calls calls_;
+  log::EventLog& log_;
+  boost::asio::signal_set signals_;
+  boost::asio::steady_timer deadline_;
+  std::vector<Worker> workers_;
+  std::size_t workers_left_ = 0;
+  bool has_ended_ = false;
+};
+
+// The filters that applications fill, of a process: made of the configuration at the start, and
+// kept where it says.
+//
+// Threads: made, started and ended on the main thread; what it gives to guards, any.
+// Lifetimes: log, storage, tls and endpoints outlive it, and it the workers.
+// Errors: make(): a sentence. What was kept and cannot be read is one, too: to go on without it
+// would be to take for new what was there. Limits: config::FilledFilters.
+class ApplicationFilters {
+ public:
+  struct Environment {
+    log::EventLog& log;
+    const source::StorageDirectory* storage;  // null: none
+    const io::TlsSlot& tls;                   // what its connects take
+    Endpoints& endpoints;                     // where Redis is
+  };
+
+  // Null: there are none.
+  static std::expected<std::unique_ptr<ApplicationFilters>, std::string> make(
+      const config::Config& config, const Environment& environment);
+  ApplicationFilters(const ApplicationFilters&) = delete;
+  ApplicationFilters& operator=(const ApplicationFilters&) = delete;
+  ~ApplicationFilters() = default;
+
+  void start() { start_(); }
+  guard::Filled& filled() { return *filled_; }
+
+ private:
+  ApplicationFilters(const filter::HashSecret& secret, filled::Filters::Room room)
+      : filters_(secret, room) {}
+
+  void share(const config::Config& config, const std::string& key, const Environment& environment);
+  std::expected<void, std::string> keep_here(const config::Config& config,
+                                             const Environment& environment);
+
+  filled::Filters filters_;
+  std::unique_ptr<filled::Store> store_;
+  std::function<void()> start_;
+  std::unique_ptr<guard::Filled> filled_;
+};
 
 class Assembly {
  public:

@@ -1,6 +1,6 @@
-#include "app/definition.h"
-
 #include <algorithm>
+
+#include "app/generation.h"
 
 namespace cuckooguard::app {
 namespace {

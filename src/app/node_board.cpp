@@ -1,8 +1,7 @@
-#include "app/node_board.h"
-
 #include <algorithm>
 #include <utility>
 
+#include "app/endpoints.h"
 #include "cluster/handover.h"
 #include "keyspace/printable.h"
 #include "upstream/cluster_watch.h"

@@ -1,7 +1,7 @@
-#include "app/reload_thread.h"
-
 #include <exception>
 #include <utility>
+
+#include "app/assembly.h"
 
 namespace cuckooguard::app {
 namespace {

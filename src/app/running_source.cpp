@@ -1,9 +1,8 @@
-#include "app/running_source.h"
-
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
+#include "app/generation.h"
 #include "app/source_kinds.h"
 #include "guard/passing.h"
 #include "io/clock.h"

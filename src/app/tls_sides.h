@@ -11,7 +11,7 @@
 // that may hang with their mount. Lifetimes: outlives the loops, transports and the control
 // connection that it is given to; the log outlives it.
 // Errors: load() says what is wrong with which setting, and then nothing has changed; of look() the
-// log does. Handshakes that fail are logged, which limits how often (event_limits.h).
+// log does. Handshakes that fail are logged, which limits how often (event_log.h).
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,7 @@
-#include "binlog/column_storage.h"
-
 #include <cstddef>
 
 #include "binlog/decimal_bytes.h"
+#include "binlog/table_layout.h"
 
 namespace cuckooguard::binlog {
 

@@ -23,6 +23,7 @@
 // Source: MySQL's "Rows_event" page; row images as recorded from MariaDB 10.11 and MySQL 9.7.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -35,9 +36,70 @@
 #include "binlog/decode_error.h"
 #include "binlog/event.h"
 #include "binlog/table_layout.h"
-#include "binlog/value_text.h"
 
 namespace cuckooguard::binlog {
+
+// Dates and times as they are stored, as the text that SELECT gives for them; a TIMESTAMP's in UTC.
+//
+// Threads: free functions. Lifetimes: the text views the scratch bytes given. Errors: `malformed`.
+// Limits: `value` has as many bytes as table_layout.h says for the type and its `digits` of a
+// second's fraction, 6 at most; scratch has kTemporalCharactersMax.
+// Source: MySQL's "Date and Time Data Type Representation"; checked against SELECT in
+// tests/binlog/recorded and integration/mariadb_keys_test.
+
+using TemporalText = std::expected<std::string_view, DecodeError>;
+
+inline constexpr std::size_t kYearCharacters = 4;
+inline constexpr std::size_t kDateCharacters = 10;
+inline constexpr std::size_t kTemporalCharactersMax = 26;  // of 2026-11-23 01:02:03.123456
+
+TemporalText year_text(std::string_view value, char* scratch);
+TemporalText date_text(std::string_view value, char* scratch);
+TemporalText datetime_text(std::uint8_t digits, std::string_view value, char* scratch);
+TemporalText timestamp_text(std::uint8_t digits, std::string_view value, char* scratch);
+TemporalText time_text(std::uint8_t digits, std::string_view value, char* scratch);
+
+// Writes one stored value as the text that the server's text protocol gives for it: a row from the
+// log and the same row from a SELECT become the same identity, byte for byte.
+//
+// Some have that text only where the SELECT is made for it, which is good enough to tell rows by
+// (the caller refuses them as identities): TIMESTAMP in UTC, ENUM, SET and BIT as CAST(... AS
+// UNSIGNED) gives them. What is not here has none: FLOAT's digits are the client library's, and so
+// on. The caller refuses what a table map does not tell: ZEROFILL, YEAR(2), MariaDB's UUID and INET
+// types, which look like BINARY here and are not, and a session with sql_mode
+// PAD_CHAR_TO_FULL_LENGTH.
+//
+// Threads: any. Lifetimes: the text views the value or the scratch bytes given.
+// Errors: `malformed`.
+// Source: MySQL's "Data Type Storage Requirements" and "Date and Time Data Type Representation";
+//   checked against SELECT in tests/binlog/recorded and integration/mariadb_keys_test.
+enum class TextForm : std::uint8_t {
+  none,
+  bytes,        // CHAR without its trailing blanks, VARCHAR, VARBINARY: as it is
+  zero_padded,  // BINARY: the log leaves out trailing zeros
+  signed_int,
+  unsigned_int,
+  big_endian,  // BIT: an unsigned integer, its first byte the highest
+  decimal,
+  date,
+  year,
+  datetime,
+  timestamp,  // in UTC
+  time,
+};
+
+struct TextRule {
+  TextForm form = TextForm::none;
+  std::uint16_t length = 0;  // zero_padded: bytes; decimal: digits
+  std::uint8_t scale = 0;    // digits behind the point
+
+  // What `write_text` may need of scratch.
+  std::size_t scratch_bytes() const;
+};
+
+std::expected<std::string_view, DecodeError> write_text(const TextRule& rule,
+                                                        std::string_view value,
+                                                        char* scratch);
 
 // A column whose values are wanted, and what the caller knows of it from elsewhere. The log's own
 // word goes first.

@@ -1,11 +1,10 @@
-#include "binlog/temporal_text.h"
-
 #include <array>
 #include <charconv>
 #include <chrono>
 
 #include "binlog/big_endian.h"
 #include "binlog/byte_cursor.h"
+#include "binlog/rows.h"
 
 namespace cuckooguard::binlog {
 

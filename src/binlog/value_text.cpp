@@ -1,5 +1,3 @@
-#include "binlog/value_text.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -7,7 +5,7 @@
 #include "binlog/big_endian.h"
 #include "binlog/byte_cursor.h"
 #include "binlog/decimal_bytes.h"
-#include "binlog/temporal_text.h"
+#include "binlog/rows.h"
 
 namespace cuckooguard::binlog {
 

@@ -1,9 +1,8 @@
-#include "cli/check.h"
-
 #include <fmt/format.h>
 
 #include "app/admin_server.h"
 #include "app/tls_sides.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "log/event_log.h"
 

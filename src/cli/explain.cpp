@@ -1,5 +1,3 @@
-#include "cli/explain.h"
-
 #include <csignal>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include <hiredis/hiredis.h>
 
 #include "app/keyspace_of.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/redis_call.h"
 #include "config/config_file.h"

@@ -1,5 +1,3 @@
-#include "cli/filter_file_commands.h"
-
 #include <array>
 #include <chrono>
 #include <utility>
@@ -8,6 +6,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "cli/options.h"
 #include "cli/output.h"
 #include "filter/filter_file.h"
 #include "filter/isolated_rows.h"

@@ -1,5 +1,3 @@
-#include "cli/filter_redis_commands.h"
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -16,6 +14,7 @@
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
 
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/whole_file.h"
 #include "config/config_file.h"

@@ -1,5 +1,3 @@
-#include "cli/filter_writing_commands.h"
-
 #include <cstdint>
 #include <iostream>
 #include <utility>
@@ -7,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/whole_file.h"
 

@@ -1,5 +1,3 @@
-#include "cli/first_configuration.h"
-
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -7,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/options.h"
 #include "config/effective.h"
 
 namespace cuckooguard::cli {

@@ -1,5 +1,3 @@
-#include "cli/foreign_file.h"
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -10,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/options.h"
 #include "cli/whole_file.h"
 #include "foreign/go_zero.h"
 #include "foreign/redisson.h"

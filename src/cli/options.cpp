@@ -10,8 +10,10 @@
 
 #include "cli/output.h"
 #include "config/nearest.h"
+#include "keyspace/printable.h"
 
 namespace cuckooguard::cli {
+
 namespace {
 
 // What there is without a subcommand.
@@ -82,6 +84,27 @@ std::string suggestions(const CLI::App& app) {
 }
 
 }  // namespace
+
+CLI::App& PrintConfig::add(CLI::App& app) {
+  return config.add_subcommand(
+      app, "print-config", "Print every effective setting and its origin, without secrets");
+}
+
+int PrintConfig::run() const {
+  const auto read = config.load();
+  if (!read) {
+    return report(read.error());
+  }
+  constexpr std::size_t kPathBytesMax = 4096;
+  fmt::print(
+      "# What is in force with {}.\n"
+      "# Each setting is followed by where it comes from. What stands behind a # has no value, or "
+      "is a secret.\n"
+      "{}",
+      keyspace::printable(config.path, kPathBytesMax),
+      config::print_settings(read->settings));
+  return 0;
+}
 
 std::optional<Command> parse_options(int argc, const char* const* argv, int& exit_code) {
   CLI::App app{

@@ -1,5 +1,3 @@
-#include "cli/ping.h"
-
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -9,6 +7,7 @@
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
 
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/redis_call.h"
 #include "config/values.h"

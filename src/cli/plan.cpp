@@ -20,7 +20,7 @@
 namespace cuckooguard::cli {
 namespace {
 
-constexpr std::uint64_t kOverlayKeyBytes = 16 + 40;  // guard/overlay.h, guard/learned_keys.h
+constexpr std::uint64_t kOverlayKeyBytes = 16 + 40;  // guard/overlay.h, guard/learner.h
 constexpr double kBitsPerByte = 8;
 constexpr unsigned kGuardsMax = 1'000'000;
 

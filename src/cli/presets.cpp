@@ -1,5 +1,3 @@
-#include "cli/presets.h"
-
 #include <chrono>
 #include <iterator>
 #include <string_view>
@@ -7,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/options.h"
 #include "cli/output.h"
 #include "config/absent_presets.h"
 

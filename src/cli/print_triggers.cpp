@@ -1,5 +1,3 @@
-#include "cli/print_triggers.h"
-
 #include <expected>
 #include <variant>
 #include <vector>
@@ -10,6 +8,7 @@
 
 #include "app/refusals.h"
 #include "cli/offline_targets.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "config/config_file.h"
 #include "sqlite/trigger_install.h"

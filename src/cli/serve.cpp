@@ -1,8 +1,7 @@
-#include "cli/serve.h"
-
 #include <csignal>
 
 #include "app/assembly.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "log/event_log.h"
 #include "log/last_word.h"

@@ -1,11 +1,10 @@
-#include "cli/slots.h"
-
 #include <variant>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/options.h"
 #include "cli/output.h"
 #include "config/config_file.h"
 #include "postgres/server.h"

@@ -1,5 +1,3 @@
-#include "cli/version.h"
-
 #include <CLI/Version.hpp>
 #include <boost/version.hpp>
 #include <fmt/format.h>
@@ -12,6 +10,7 @@
 #include <zstd.h>
 
 #include "app/commit.h"
+#include "cli/options.h"
 #include "cli/output.h"
 
 namespace cuckooguard::cli {

@@ -1,5 +1,3 @@
-#include "config/checks.h"
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -7,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "config/nearest.h"
+#include "config/read_config.h"
 #include "keyspace/printable.h"
 
 namespace cuckooguard::config {

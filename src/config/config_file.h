@@ -22,9 +22,22 @@
 #include "config/config.h"
 #include "config/diagnostic.h"
 #include "config/effective.h"
-#include "config/overrides.h"
+#include "config/yaml_tree.h"
 
 namespace cuckooguard::config {
+
+// Settings from the command line. They are put over the file before it is read, so that they are
+// read and judged by the same rules; what is wrong with one is reported under its flag.
+//
+// Threads: free function. Errors: in the Report.
+struct Override {
+  std::string flag;   // for messages: --listen
+  std::string path;   // of the key: limits.max_clients
+  std::string value;  // as in the file; in brackets, braces or quotes it is taken as YAML
+};
+
+// Later ones win.
+void apply(std::span<const Override> overrides, TreeNode& root, Report& report);
 
 // The value of an environment variable, or nullopt if it is not set.
 using EnvironmentLookup = std::function<std::optional<std::string>(std::string_view name)>;

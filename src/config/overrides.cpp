@@ -1,5 +1,3 @@
-#include "config/overrides.h"
-
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -7,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "config/config_file.h"
 #include "config/key_list.h"
 
 namespace cuckooguard::config {

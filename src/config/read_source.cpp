@@ -1,5 +1,3 @@
-#include "config/read_source.h"
-
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -8,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "config/read_config.h"
 #include "config/section_table.h"
 
 namespace cuckooguard::config {

@@ -1,7 +1,6 @@
-#include "config/read_tls.h"
-
 #include <utility>
 
+#include "config/read_config.h"
 #include "config/section_table.h"
 
 namespace cuckooguard::config {

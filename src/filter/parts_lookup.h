@@ -20,7 +20,7 @@
 // them, or back.
 //
 // Who asks several namespaces whether a key is one of their rows, since rows of each can have it,
-// does the same with all their counts (guard/shared_keys.h).
+// does the same with all their counts (guard/key_judge.h).
 //
 // Threads:   readers between Epochs::Reader enter() and leave(). `step` is for tests: called
 //            between any two things that are read (tests/filter/live_parts_interleaving_test.cpp).

@@ -1,4 +1,4 @@
-#include "guard/attack_watch.h"
+#include "guard/counters.h"
 
 namespace cuckooguard::guard {
 

@@ -1,5 +1,5 @@
 // Keys that the guard took for absent and of which Redis had a value, on their way to whoever asks
-// the source (app/contradiction_checker.h), and what was found out about them.
+// the source (app/assembly.h), and what was found out about them.
 //
 //   workers' guards ── add() ──▶ queue ── next() ──▶ checker ── found() ──▶ counts ──▶ GUARD.INFO
 //

@@ -6,8 +6,64 @@
 #include <utility>
 
 #include "redis/command_table.h"
+#include "resp/request_scanner.h"
 
 namespace cuckooguard::guard {
+
+namespace {
+
+bool is_large(std::span<const std::string_view> arguments) {
+  return std::ssize(arguments) > resp::kUnauthenticatedArgumentsMax ||
+         std::ranges::any_of(arguments, [](std::string_view argument) {
+           return std::ssize(argument) > resp::kUnauthenticatedArgumentBytesMax;
+         });
+}
+
+}  // namespace
+
+redis::Lane Question::lane() const {
+  const redis::Lane lane = redis::lane_of(command, arguments);
+  // Redis may close the connection at once, since nobody has logged in there.
+  const bool may_close =
+      redis::is_shared(lane) && is_large(arguments) && client.login(redis) != Client::Login::yes;
+  return may_close ? redis::Lane::for_good : lane;
+}
+
+void Forecasts::see(const Effects::Absence& seen,
+                    TimePoint read_at,
+                    TimePoint now,
+                    const Who& who) {
+  Sample& sample = samples_[seen.ns];
+  if (sample.is_open && !close(sample, who.parts.namespaces[seen.ns], now, who)) {
+    return;
+  }
+  if (now >= sample.read_at + kEvery) {
+    sample = {.key = std::string(seen.key), .read_at = read_at, .is_open = true};
+    who.judge.want_proof(who.parts.keyspace.match(sample.key, identity_));
+  }
+}
+
+// False: its proof may yet come in time.
+bool Forecasts::close(Sample& sample,
+                      const GuardedNamespace& space,
+                      TimePoint now,
+                      const Who& who) {
+  if (!space.filter->is_fresh(filter::Freshness::since(sample.read_at)) &&
+      now < sample.read_at + space.strict_hold) {
+    return false;
+  }
+  sample.is_open = false;
+  const keyspace::Lookup found = who.parts.keyspace.match(sample.key, identity_);
+  const std::uint64_t hash = space.filter->hash(found.identity);
+  if (space.refuses_strict() ||
+      who.judge.find_proven({found, sample.key}, hash, sample.read_at) != filter::Finding::absent) {
+    who.counters.forecast_passed.add();
+    return true;
+  }
+  who.counters.forecast_answered.add();
+  space.filter->note_absent(hash, sample.read_at, sample.key, filter::AbsentReads::Kind::proof);
+  return true;
+}
 
 // A longer key may pass unread in a streamed write: it must never be looked up.
 static_assert(keyspace::kKeyBytesMax <= resp::kWholeArgumentBytesMax);

@@ -8,7 +8,7 @@
 //   - a key is absent if a namespace in mode enforce guards it, in the db that the client has
 //     selected; the namespace's filters are published and fresh at `now`; the id is not just above
 //     the largest seen; the filters say so (filter/live_parts.h), also those of other namespaces
-//     whose rows can have it (guard/shared_keys.h); and it was not written through the guard a
+//     whose rows can have it (guard/key_judge.h); and it was not written through the guard a
 //     moment ago (guard/overlay.h)
 //   - Redis has the command, serves, and the client's user is known to be allowed the command on
 //     the namespace's keys (redis/facts.h); the client is settled (redis/client_state.h)
@@ -33,7 +33,7 @@
 //
 // Each key of a write passes for its client's next command, and enters its namespace's
 // overlay when Redis has replied and not refused it (guard/writes_in_flight.h), as long as the
-// shares allow (guard/learned_keys.h); except where the value written is the absent reply's own
+// shares allow (guard/learner.h); except where the value written is the absent reply's own
 // bytes. Where that reply will not be seen (CLIENT REPLY OFF, a client that is scanned only, one
 // that has gone, too much in flight, a script's error), the client's rights decide, at once: a
 // write is not learned of one that is known not to be logged in, or not to be allowed to write the
@@ -51,8 +51,12 @@
 // beyond kScratchBytesMax is given back at the next read.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -68,22 +72,194 @@
 #include "guard/absent_reply_bytes.h"
 #include "guard/client.h"
 #include "guard/counters.h"
-#include "guard/decision.h"
 #include "guard/effects.h"
-#include "guard/forecast.h"
-#include "guard/guard_parts.h"
 #include "guard/guarded_namespace.h"
 #include "guard/key_judge.h"
 #include "guard/key_shapes.h"
-#include "guard/keys_ahead.h"
 #include "guard/learner.h"
-#include "guard/question.h"
 #include "keyspace/keyspace.h"
 #include "redis/command_table.h"
 #include "redis/facts.h"
+#include "redis/lane.h"
+#include "redis/state_change.h"
 #include "resp/request_scanner.h"
 
 namespace cuckooguard::guard {
+
+// What a Guard is built from; shared by all workers but for what is said to be one's own.
+//
+// Threads: plain values. Lifetimes: what it refers to outlives the guards that have it.
+class Filled;
+struct Process;
+
+struct GuardParts {
+  const keyspace::Keyspace& keyspace;
+  std::span<const GuardedNamespace> namespaces;  // in the keyspace's order
+  redis::Facts& facts;
+  const Process* process = nullptr;       // null: nothing is known of it
+  std::function<WallTime()> wall_time{};  // for absent replies that carry one; or empty
+  std::size_t worker = 0;                 // whose counters are its own
+  std::uint64_t numbering = 0;  // as long as it is the same, so are the namespaces' numbers
+  // The worker's, which outlives all of its guards and their clients, and whose guards all have
+  // these namespaces; null: one of its own. The shares of clients and users are of what one
+  // learner has.
+  Learner* learner = nullptr;
+  Filled* filled = nullptr;  // null: applications fill none
+};
+
+// One command about which the guard is asked, with all that is known of it at that moment: what
+// becomes of it follows from this alone.
+//
+// Threads: its worker's. Lifetimes: on the stack; until the guard is asked about another command.
+
+// What becomes of a read whose keys are absent, in a strict namespace, while the proof is to come.
+enum class Unproven : std::uint8_t {
+  ask_redis,  // it is forwarded; a nil is replaced if the proof has come before it
+  hold,       // it waits, no longer than the namespace's strict_hold after it has arrived
+};
+
+// Of a read, in strict namespaces.
+struct ProofNeed {
+  redis::TimePoint read_at;  // when all of its bytes had been received: a proof must be newer
+  Unproven unproven = Unproven::ask_redis;
+  bool was_held = false;  // for a proof
+};
+
+struct Question {
+  const redis::Snapshot& redis;
+  const redis::Command& command;                // as this Redis has it
+  std::span<const std::string_view> arguments;  // its name first
+  Client& client;
+  redis::TimePoint now;
+  ProofNeed proof{.read_at = now};
+
+  // How it may travel where connections to Redis are shared; until it is decided.
+  redis::Lane lane() const;
+};
+
+// The next keys of a pipeline, or of one MGET: while one is judged, the next one is matched
+// already, and its buckets are on their way from memory, which for a filter of 100 million keys
+// takes as long as all the rest of a look-up.
+//
+// A hint: find() gives what Keyspace::match would, or nothing. Keys are copied, since the bytes
+// that a client has sent may be others' by the time the key is judged.
+//
+// Threads: its worker's. Limits: keys above kKeyBytesMax are not looked at.
+class KeysAhead {
+ public:
+  static constexpr std::size_t kKeyBytesMax = 64;
+
+  // The oldest one is forgotten. What find() has given stays until this is called twice.
+  void look(std::string_view key,
+            const keyspace::Keyspace& keyspace,
+            std::span<const GuardedNamespace> namespaces) noexcept {
+    if (key.empty() || key.size() > kKeyBytesMax) {
+      return;
+    }
+    Slot& slot = slots_[next_];
+    next_ = (next_ + 1) % slots_.size();
+    std::memcpy(slot.bytes.data(), key.data(), key.size());
+    slot.size = key.size();
+    slot.found = keyspace.match({slot.bytes.data(), slot.size}, slot.identity);
+    if (slot.found.kind != keyspace::Lookup::Kind::unguarded) {
+      const filter::LiveParts& filter = *namespaces[slot.found.ns].filter;
+      filter.prefetch(filter.hash(slot.found.identity));
+    }
+  }
+
+  const keyspace::Lookup* find(std::string_view key) const noexcept {
+    const auto* const slot = std::ranges::find_if(slots_, [key](const Slot& each) {
+      return each.size == key.size() && std::memcmp(each.bytes.data(), key.data(), each.size) == 0;
+    });
+    return slot == slots_.end() || key.empty() ? nullptr : &slot->found;
+  }
+
+  // The keyspace is another one.
+  void forget() noexcept {
+    for (Slot& slot : slots_) {
+      slot.size = 0;
+    }
+  }
+
+ private:
+  struct Slot {
+    std::array<char, kKeyBytesMax> bytes{};
+    std::size_t size = 0;  // 0: none
+    keyspace::Lookup found{};
+    keyspace::IdentityBuffer identity;
+  };
+
+  std::array<Slot, 2> slots_;
+  std::size_t next_ = 0;
+};
+
+// What enforce would do in a strict namespace that only observes: of some reads that are found
+// absent a proof is wanted, as if they were held for it, and the filter is asked again with it.
+//
+// A sample is looked at when the next read of its namespace is observed: in a quiet namespace a
+// proof that came too late for `strict_hold` counts as one in time.
+//
+// Threads: its worker's, between Epochs::Reader enter() and leave(). Limits: one read of each
+// namespace at a time, and one per kEvery.
+class Forecasts {
+ public:
+  static constexpr std::chrono::milliseconds kEvery{100};
+
+  void adopt(std::size_t namespaces) { samples_.assign(namespaces, {}); }
+
+  // Whose verdicts these are; `counters`: of the namespace at hand.
+  struct Who {
+    const GuardParts& parts;
+    KeyJudge& judge;
+    NamespaceCounters& counters;
+  };
+  // It was observed to be absent, in a read that arrived at `read_at`.
+  void see(const Effects::Absence& seen, TimePoint read_at, TimePoint now, const Who& who);
+
+ private:
+  struct Sample {
+    std::string key;
+    TimePoint read_at{};
+    bool is_open = false;
+  };
+
+  bool close(Sample& sample, const GuardedNamespace& space, TimePoint now, const Who& who);
+
+  std::vector<Sample> samples_;  // by namespace
+  keyspace::IdentityBuffer identity_;
+};
+
+// What becomes of one command: the guard's word to the session.
+//
+// Threads: plain values. Lifetimes: views are valid until the guard's next call.
+enum class Action : std::uint8_t {
+  forward,  // send the command's own bytes, relay its one reply
+  answer,   // `reply` holds the bytes, nothing is sent
+  rewrite,  // send `request` instead, relay its one reply (EXISTS, TOUCH)
+  merge,    // send `request`; its array reply is merged with `elements` (MGET), an error is all
+  hold,     // nothing yet: judge it again when a proof has come, or at `hold_until`
+  unread,   // send the bytes; from here on replies are relayed unread (the client's state says what
+            // else is)
+};
+
+struct Decision {
+  Action action = Action::forward;
+  std::string_view reply{};
+  std::string_view request{};
+  // merge: for each element of the client's MGET the bytes of an absent one, or nullopt: the next
+  // element of Redis's.
+  std::span<const std::optional<std::string_view>> elements{};
+  // With `forward` and `merge`: keys that the guard takes for absent, one, or of the `elements`.
+  std::span<const AbsentKey> absent_keys{};
+  // Not null (with `forward` only): pass it to Client::sent now and, with its reply, to
+  // Client::replied.
+  const redis::StateChange* change = nullptr;
+  // With `hold`: until when, and for which namespace's proof.
+  std::chrono::steady_clock::time_point hold_until{};
+  std::uint32_t hold_ns = 0;
+  // With `forward` only: Client::writes() is to be told which reply is this command's, now.
+  bool awaits_reply = false;
+};
 
 class Guard {
  public:

@@ -151,7 +151,7 @@ bool Guard::is_for_this_node(const Question& question) {
     return true;
   }
   const bool answers_reads = redis.is_master.value_or(false) || question.client.reads_replica();
-  // What is split up among nodes (routing/split_command.h).
+  // What is split up among nodes (routing/routed_transport.h).
   const bool may_differ = redis.is_whole_cluster && (question.command.role == redis::Role::mget ||
                                                      question.command.role == redis::Role::exists);
   if (answers_reads && are_of_one_slot_in(*redis.slots, question, may_differ)) {

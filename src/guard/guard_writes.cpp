@@ -12,8 +12,8 @@ bool runs_script(const redis::Command& command) {
 }
 
 // What it has written before it replies with an error stays. In front of a whole cluster
-// (routing/split_command.h) nodes may have carried out their part of what another one has refused;
-// before Redis has been asked it may be one.
+// (routing/routed_transport.h) nodes may have carried out their part of what another one has
+// refused; before Redis has been asked it may be one.
 bool may_be_half_done(const redis::Command& command, const redis::Snapshot& redis) {
   const bool may_be_split = redis.is_whole_cluster || redis.epoch == 0;
   return command.role == redis::Role::unknown || runs_script(command) ||

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,10 +22,106 @@
 #include <vector>
 
 #include "guard/guarded_namespace.h"
-#include "guard/learned_keys.h"
+#include "guard/overlay.h"
 #include "guard/writes_in_flight.h"
 
 namespace cuckooguard::guard {
+
+// What one worker's clients have put into a namespace's overlay: who may have how much of it there.
+//
+//   user ──▶ [oldest] ⇄ [key] ⇄ [key] ⇄ [newest]     two lists through the same entries: of a user,
+//   writer ──▶ [oldest] ⇄ ───── [key]                 and of each writer, a client as this user
+//
+// A share is bounded for a client, so that one that writes much leaves room to others of its user,
+// and for a user, so that it cannot have more by more connections. Who has filled its share loses
+// what it has put there first; of a user that has filled its own it is the writer that has most of
+// it, so that others who write little lose nothing to it. What is lost is nothing that Redis has
+// and the filter lacks, as long as it is older than max_lag. If it is younger, the reads of the
+// client that has put it there must pass for as long (Learned::young_loser): it may be the one that
+// relies on it.
+//
+// Threads: its worker's; other workers' clients have other shares of the same overlay.
+// Limits: 40 bytes per key, `total` keys. Where that is full, who has nothing to lose takes from
+// the user with the most.
+class LearnedKeys {
+ public:
+  struct Limits {
+    std::size_t client;
+    std::size_t user;
+    std::size_t total;
+  };
+  // Of an overlay that `workers` have in common: a quarter for each user, a sixteenth for each
+  // client.
+  static Limits limits_for(std::uint64_t max_keys, std::size_t workers);
+
+  LearnedKeys(Overlay& overlay, const Limits& limits) : overlay_(overlay), limits_(limits) {}
+  LearnedKeys(const LearnedKeys&) = delete;
+  LearnedKeys& operator=(const LearnedKeys&) = delete;
+  ~LearnedKeys() = default;
+
+  struct Put {
+    std::uint64_t hash = 0;
+    std::uint32_t writer = 0;  // small numbers, both; a writer is always of the same user
+    std::uint32_t user = 0;
+    TimePoint now{};
+    std::chrono::nanoseconds ttl{};
+    std::chrono::nanoseconds max_lag{};
+    Overlay::Origin origin = Overlay::Origin::written;
+  };
+  struct Learned {
+    bool is_lost = false;                        // a key that had not expired
+    std::optional<std::uint32_t> young_loser{};  // whose it was, if it was younger than max_lag
+  };
+  Learned put(const Put& key);
+
+  Overlay& overlay() const { return overlay_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  struct Links {
+    std::uint32_t before = kNone;
+    std::uint32_t behind = kNone;
+  };
+  struct Entry {
+    std::uint64_t hash = 0;
+    Overlay::Tick since = 0;
+    Overlay::Tick until = 0;
+    Links of_user;
+    Links of_writer;
+    std::uint32_t writer = 0;
+    std::uint32_t user = 0;
+  };
+  static_assert(sizeof(Entry) == 40);
+  struct List {
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;
+    std::uint32_t size = 0;
+  };
+
+  struct User {
+    List keys;
+    std::uint32_t largest =
+        kNone;  // the writer that had most when one of this user last put a key there
+  };
+
+  template <class Of>
+  static Of& of(std::vector<Of>& all, std::uint32_t number);
+  void append(List& list, Links Entry::* links, std::uint32_t at);
+  void unlink(List& list, Links Entry::* links, std::uint32_t at);
+  void drop(std::uint32_t at);
+  std::uint32_t to_be_lost(const User& user) const;
+  Learned lose(std::uint32_t at, Overlay::Tick young, Overlay::Tick now);
+
+  Overlay& overlay_;
+  Limits limits_;
+  std::deque<Entry> entries_;
+  std::uint32_t free_ = kNone;  // a list, by of_user.behind
+  std::size_t size_ = 0;
+  std::vector<User> users_;
+  std::vector<List> writers_;
+};
 
 class Learner {
  public:

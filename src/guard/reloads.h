@@ -1,5 +1,5 @@
 // The configuration, read again while the process runs, as GUARD.RELOAD, `POST /-/reload` and
-// whoever shows the state see it. What a reload does, and what it leaves: app/reload_thread.h.
+// whoever shows the state see it. What a reload does, and what it leaves: app/assembly.h.
 //
 // Threads: any; no call waits for a reload. Errors: an outcome's errors. Limits: one reload at a
 // time, and one more that begins when it has ended, for all who have asked meanwhile.

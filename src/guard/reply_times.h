@@ -1,5 +1,5 @@
 // How long reads that were forwarded took, from the read that brought them to the write that took
-// the reply back to the client: a histogram, of some of them (proxy/reply_clock.h says which).
+// the reply back to the client: a histogram, of some of them (proxy/session.h says which).
 //
 // Threads: one writer; any number of readers, which may see a count before its time is in the sum.
 // Limits: what takes longer than the last bound is in the last count.

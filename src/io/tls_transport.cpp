@@ -1,16 +1,51 @@
 #include "io/tls_transport.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
 #include "io/tls_errors.h"
-#include "io/tls_record.h"
 
 namespace cuckooguard::io {
+
 namespace {
+
+// What one TLS record is made of: many small pieces are worth a copy, since each record costs 22
+// bytes or more, and a call.
+// Threads: free function. Limits: one record, or less.
+
+// A first piece as long as this is written from where it is; shorter ones are worth a copy.
+constexpr std::size_t kWorthARecord = 4096;
+
+// The front of `pieces`, from where it is or copied to `scratch`, whose size is the most. `bytes`:
+// just so many, since OpenSSL wants to see a record again that it could not write, whatever has
+// been queued behind it since; 0: as many as are worth it.
+std::string_view record_of(std::span<const std::string_view> pieces,
+                           std::size_t bytes,
+                           std::span<char> scratch) {
+  const std::size_t most = bytes > 0 ? bytes : scratch.size();
+  const std::string_view first = pieces.empty() ? std::string_view() : pieces.front();
+  if (first.size() >= most || (bytes == 0 && first.size() >= kWorthARecord) || pieces.size() == 1) {
+    return first.substr(0, most);
+  }
+  std::size_t size = 0;
+  for (const std::string_view piece : pieces) {
+    const std::size_t taken = std::min(piece.size(), most - size);
+    std::memcpy(scratch.data() + size, piece.data(), taken);
+    size += taken;
+    if (size == most) {
+      break;
+    }
+  }
+  return {scratch.data(), size};
+}
 
 using std::chrono::milliseconds;
 

@@ -30,9 +30,23 @@
 #include "io/loop.h"
 #include "io/tls_credentials.h"
 #include "io/transport.h"
-#include "io/transport_bio.h"
+
+struct bio_st;
 
 namespace cuckooguard::io {
+
+// OpenSSL's way to read and write: a BIO over a Transport, without a copy in between.
+//
+// Threads: the transport's. Lifetimes: the Wire outlives the BIO, and so does its transport.
+// Errors: a transport that would block makes OpenSSL say so (SSL_ERROR_WANT_READ,
+// SSL_ERROR_WANT_WRITE).
+struct Wire {
+  Transport* transport = nullptr;
+  bool has_ended = false;  // the peer has said that it sends no more
+};
+
+// Throws std::bad_alloc.
+bio_st* new_transport_bio(Wire& wire);
 
 class TlsTransport final : public Transport, Watcher {
  public:

@@ -1,9 +1,9 @@
-#include "io/transport_bio.h"
-
 #include <array>
 #include <new>
 
 #include <openssl/bio.h>
+
+#include "io/tls_transport.h"
 
 namespace cuckooguard::io {
 namespace {

@@ -1,5 +1,3 @@
-#include "log/background_sink.h"
-
 #include <array>
 #include <cerrno>
 #include <string>
@@ -9,6 +7,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "log/event_log.h"
 #include "log/event_names.h"
 #include "log/event_text.h"
 

@@ -4,31 +4,39 @@
 //   log.warning("upstream_down", {{"why", why}});
 //
 // The names are listed in event_names.h. Fields that name things of the configuration are called
-// `namespace` and `source`: they are also what events are limited by (event_limits.h), so that one
+// `namespace` and `source`: they are also what events are limited by (EventLimits), so that one
 // namespace in trouble does not silence another.
 //
 // Must: a healthy guard writes nothing at `info` once it has started (integration/logs_test.cpp); a
 // Redis key, or a value out of one,
 //       is written as its hash unless shows_keys().
 // Threads: any, but add_listener(), which comes before there are several. Nobody waits for whoever
-// reads standard error (background_sink.h).
+// reads standard error (BackgroundSink).
 // Lifetimes: outlives whoever writes. Errors: none; a line that cannot be written is lost.
-// Cost: a lock and some text: for changes of state, never per command. Limits: event_limits.h,
-// background_sink.h, kFieldBytesMax.
+// Cost: a lock and some text: for changes of state, never per command. Limits: those of
+// EventLimits and BackgroundSink, kFieldBytesMax.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/sinks/base_sink.h>
+
 #include "config/config.h"
-#include "log/event_limits.h"
+#include "io/blocking_thread.h"
 #include "log/event_names.h"
 #include "log/event_text.h"
 
@@ -40,6 +48,89 @@ class sink;  // NOLINT(readability-identifier-naming)
 }  // namespace spdlog
 
 namespace cuckooguard::log {
+
+// Lines of the log on their way to standard error, so that nobody who logs waits for its reader: a
+// log shipper that hangs, a terminal that is paused.
+//
+//   logger ──▶ [kLinesMax] ──▶ thread ──▶ write(2)
+//         full? dropped and counted ──▶ once the lines before are written: "log_dropped count=N"
+//
+// Lines are dropped from the first that finds no room until the thread has written all that waited:
+// what was dropped is one gap, and the line that counts it stands in it.
+//
+// Threads: one at a time logs (EventLog's lock). Lifetimes: the descriptor stays open until the
+// process ends, since the thread may still be in a write then. Errors: a line that cannot be
+// written (the reader is gone) is lost. Limits: kLinesMax lines wait, usually 2 MB. The destructor
+// waits for kPatience for a reader.
+class BackgroundSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  static constexpr std::size_t kLinesMax = 8192;
+  static constexpr std::chrono::seconds kPatience{1};
+
+  explicit BackgroundSink(int descriptor) : descriptor_(descriptor) {}
+
+  // Of the line that counts what was dropped.
+  void set_format(config::LogFormat format) { format_ = format; }
+  // Lines, ever. Any thread.
+  std::uint64_t dropped() const;
+  // Whether all is written, waiting for that at most this long. Any thread.
+  bool finish(std::chrono::milliseconds patience) { return thread_.finish(patience); }
+
+ private:
+  // With the thread.
+  struct Lines {
+    std::mutex mutex;
+    std::size_t waiting = 0;
+    std::uint64_t dropped = 0;  // ever
+    std::uint64_t told = 0;     // of them
+    bool has_gap = false;       // which the line that counts it will close
+  };
+
+  void sink_it_(const spdlog::details::log_msg& message) override;
+  void flush_() override {}
+  bool post_line(const spdlog::details::log_msg& message);
+  bool post_count();
+
+  int descriptor_;
+  config::LogFormat format_{};
+  std::shared_ptr<Lines> lines_ = std::make_shared<Lines>();
+  io::BlockingThread thread_{{.waiting_max = kLinesMax + 1, .patience = kPatience, .name = "log"}};
+};
+
+// How many events of a kind are written: kEventsMax per kWindow and (name, subject), so that what
+// goes wrong a thousand times a second does not fill a disk. What was left out is counted, and told
+// with the next that is written.
+//
+// Threads: one at a time. Limits: kSubjectsMax pairs are known at a time; of those beyond, all
+// subjects of a name are one.
+class EventLimits {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  static constexpr std::uint32_t kEventsMax = 10;
+  static constexpr std::chrono::seconds kWindow{10};
+  static constexpr std::size_t kSubjectsMax = 4096;
+
+  // nullopt: this one is to be left out. Else how many were, since the last that was written.
+  std::optional<std::uint64_t> admit(std::string_view name,
+                                     std::string_view subject,
+                                     TimePoint now);
+
+  // tell(name, count) of all that were left out and not told of yet.
+  void take_suppressed(const std::function<void(std::string_view name, std::uint64_t count)>& tell);
+
+ private:
+  struct Window {
+    std::string name;
+    TimePoint ends_at{};
+    std::uint32_t written = 0;
+    std::uint64_t suppressed = 0;
+  };
+
+  Window& window_of(std::string_view name, std::string_view subject, TimePoint now);
+
+  std::map<std::string, Window, std::less<>> windows_;  // by name and subject
+};
 
 class BackgroundSink;
 

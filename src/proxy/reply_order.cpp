@@ -8,7 +8,19 @@
 #include "io/consumed_front.h"
 
 namespace cuckooguard::proxy {
+
 namespace {
+
+using redis::ChangeKind;
+
+// A byte: how far behind the reply of the one before, and the kind.
+constexpr int kKindBits = 4;
+constexpr std::uint64_t kWhole = (1U << kKindBits) - 1;  // in place of a kind
+constexpr std::uint64_t kFar = 15;                       // in place of a distance: it follows
+// The one behind it is always kept whole.
+static_assert(static_cast<std::uint64_t>(ChangeKind::unclear) < kWhole);
+
+constexpr unsigned kNumberBits = 7;  // of each byte; the eighth says that more follow
 
 using io::forget_consumed;
 
@@ -17,6 +29,273 @@ constexpr std::array<std::string_view, 7> kEndMulti{
     "-EXECABORT ", "-MOVED ", "-ASK ", "-TRYAGAIN ", "-CLUSTERDOWN ", "-CROSSSLOT ", "-REDIRECT "};
 
 }  // namespace
+
+using cluster::TopologyReply;
+
+void TopologyReplies::expect(std::uint64_t reply, TopologyReply kind) {
+  if (expected_.size() < kExpectedMax) {
+    expected_.push_back({.reply = reply, .kind = kind});
+  }
+  if (multi_ != 0 && queued_.size() < kQueuedMax) {
+    queued_.push_back({.index = static_cast<std::size_t>(reply - multi_ - 1), .kind = kind});
+  }
+}
+
+void TopologyReplies::expect_multi(std::uint64_t reply) {
+  if (multi_ != 0) {
+    expect_refusal();
+    return;
+  }
+  multi_ = reply;
+  multi_reply_ = reply;
+  queued_.clear();
+}
+
+void TopologyReplies::expect_refusal() {
+  multi_ += multi_ != 0 ? 1 : 0;
+}
+
+void TopologyReplies::expect_end_of_multi(std::uint64_t reply) {
+  if (!queued_.empty() && expected_.size() < kExpectedMax) {
+    expected_.push_back(
+        {.reply = reply, .kind = TopologyReply::none, .nested = std::exchange(queued_, {})});
+  }
+  multi_ = 0;
+  queued_.clear();
+}
+
+bool TopologyReplies::begin_frame() {
+  if (!client_.nodes.endpoint().is_sentinel) {
+    return false;
+  }
+  is_error_ = false;
+  is_frame_ = true;
+  is_too_long_ = false;
+  most_ = kReplyBytesMax;
+  return true;
+}
+
+bool TopologyReplies::begin(std::uint64_t reply, char first) {
+  while (!expected_.empty() && expected_.front().reply < reply) {
+    expected_.pop_front();
+  }
+  is_error_ = first == '-';
+  if (is_error_ && reply == multi_reply_) {
+    multi_ = 0;  // it has been refused
+  }
+  is_frame_ = false;
+  is_too_long_ = false;
+  most_ = is_error_ ? kErrorBytesMax : kReplyBytesMax;
+  return is_error_ || (!expected_.empty() && expected_.front().reply == reply);
+}
+
+void TopologyReplies::take(std::string_view piece, io::OutputQueue& output) {
+  is_too_long_ = is_too_long_ || kept_.size() + piece.size() > most_;
+  if (is_too_long_) {
+    output.append(kept_);
+    output.append(piece);
+    forget();
+  } else {
+    kept_.append(piece);
+  }
+}
+
+void TopologyReplies::end(io::OutputQueue& output) {
+  if (is_too_long_) {
+    return;
+  }
+  const cluster::Rewritten done = rewritten();
+  output.append(done.reply);
+  if (done.unknown > 0) {
+    client_.nodes.miss();
+  }
+  forget();
+}
+
+void TopologyReplies::forget() {
+  kept_.clear();
+  if (kept_.capacity() > kErrorBytesMax) {
+    std::string().swap(kept_);
+  }
+}
+
+cluster::Rewritten TopologyReplies::rewritten() const {
+  if (is_error_ && cluster::redirect_in(kept_) == cluster::Redirect::none) {
+    return {.reply = kept_};
+  }
+  const auto known = client_.nodes.get();
+  const cluster::ClientView view{.host = client_.host,
+                                 .host_of_this_node = known->host_of_this_node,
+                                 .has_tls = client_.nodes.endpoint().has_tls,
+                                 .master = known->master};
+  if (is_frame_) {
+    return cluster::rewrite(TopologyReply::message, kept_, known->addresses, view);
+  }
+  if (is_error_) {
+    return cluster::rewrite_redirect(kept_, known->addresses, view);
+  }
+  const Expected& expected = expected_.front();
+  return expected.kind == TopologyReply::none
+             ? cluster::rewrite_nested(expected.nested, kept_, known->addresses, view)
+             : cluster::rewrite(expected.kind, kept_, known->addresses, view);
+}
+
+bool ObservedReplies::is_kept_whole(const redis::StateChange& change) {
+  switch (change.kind) {
+    case ChangeKind::select:
+    case ChangeKind::multi:
+    case ChangeKind::end_multi:
+    case ChangeKind::watch:
+    case ChangeKind::unwatch:
+    case ChangeKind::reset:
+    case ChangeKind::tracking_on:
+    case ChangeKind::tracking_off:
+    case ChangeKind::unknown:
+    case ChangeKind::lasting:
+    case ChangeKind::unclear:
+      return change.for_all_clients;
+    default:
+      return true;
+  }
+}
+
+void ObservedReplies::expect(std::uint64_t reply, const redis::StateChange& change) {
+  const bool is_whole = is_kept_whole(change);
+  if (is_whole) {
+    whole_.push_back(change);
+  }
+  if (size_++ == 0) {
+    next_ = {.kind = change.kind, .is_whole = is_whole, .db = change.db};
+    next_reply_ = last_reply_ = reply;
+    return;
+  }
+  const std::uint64_t distance = reply - last_reply_ - 1;
+  const std::uint64_t code = is_whole ? kWhole : static_cast<std::uint64_t>(change.kind);
+  codes_.push_back(static_cast<char>((std::min(distance, kFar) << kKindBits) | code));
+  if (distance >= kFar) {
+    append_number(distance);
+  }
+  if (!is_whole && change.kind == ChangeKind::select) {
+    append_number(static_cast<std::uint64_t>(std::int64_t{change.db} - redis::kNoDb));
+  }
+  last_reply_ = reply;
+}
+
+redis::StateChange ObservedReplies::take() {
+  redis::StateChange change{.kind = next_.kind, .db = next_.db};
+  if (next_.is_whole) {
+    change = std::move(whole_[whole_head_]);
+    ++whole_head_;
+    io::forget_consumed(whole_, whole_head_);
+  }
+  if (--size_ != 0) {
+    read_next();
+  }
+  return change;
+}
+
+redis::StateChange ObservedReplies::take_subscription() {
+  redis::StateChange change = std::move(subscriptions_[subscription_head_]);
+  ++subscription_head_;
+  io::forget_consumed(subscriptions_, subscription_head_);
+  return change;
+}
+
+void ObservedReplies::read_next() {
+  const auto byte = static_cast<std::uint8_t>(codes_[codes_head_++]);
+  const std::uint64_t code = byte & kWhole;
+  const std::uint64_t distance = byte >> kKindBits;
+  next_ = {.kind = static_cast<ChangeKind>(code), .is_whole = code == kWhole};
+  next_reply_ += 1 + (distance == kFar ? take_number() : distance);
+  if (next_.kind == ChangeKind::select) {
+    next_.db = static_cast<int>(static_cast<std::int64_t>(take_number()) + redis::kNoDb);
+  }
+  io::forget_consumed(codes_, codes_head_);
+}
+
+void ObservedReplies::append_number(std::uint64_t number) {
+  for (; number >> kNumberBits != 0; number >>= kNumberBits) {
+    codes_.push_back(static_cast<char>(number | (1U << kNumberBits)));
+  }
+  codes_.push_back(static_cast<char>(number));
+}
+
+std::uint64_t ObservedReplies::take_number() {
+  std::uint64_t number = 0;
+  for (unsigned shift = 0;; shift += kNumberBits) {
+    const auto byte = static_cast<std::uint8_t>(codes_[codes_head_++]);
+    number |= std::uint64_t{byte & ((1U << kNumberBits) - 1)} << shift;
+    if (byte >> kNumberBits == 0) {
+      return number;
+    }
+  }
+}
+
+void ComparedReplies::expect(const guard::AbsentKey& key) {
+  expected_.push_back({.numbering = key.numbering,
+                       .ns = key.ns,
+                       .is_string_read = key.is_string_read,
+                       .kept_bytes = key.kept_bytes,
+                       .key = std::string(key.key),
+                       .missing = std::string(key.missing),
+                       .replacement = std::string(key.replacement),
+                       .read_at = key.read_at});
+  bytes_ += expected_.back().bytes();
+}
+
+void ComparedReplies::begin() {
+  is_held_back_ = !next().replacement.empty();
+  reply_bytes_ = 0;
+  reply_head_.clear();
+}
+
+// It leaves as it comes, unless all that has come could still be the beginning of the one to be
+// replaced.
+void ComparedReplies::take(std::string_view piece) {
+  const std::size_t held_back = is_held_back_ ? reply_head_.size() : 0;
+  reply_bytes_ += piece.size();
+  reply_head_ += piece.substr(0, next().kept_bytes - reply_head_.size());
+  is_held_back_ = is_held_back_ && reply_bytes_ == reply_head_.size() &&
+                  next().missing.starts_with(reply_head_);
+  if (!is_held_back_) {
+    output_.append(std::string_view(reply_head_).substr(0, held_back));
+    output_.append(piece);
+  }
+}
+
+void ComparedReplies::end(char type) {
+  const guard::AbsentKeyReply reply = heard(type);
+  if (is_held_back_) {
+    const bool is_replaced = !next().read_at || owner_.may_replace(reply);
+    output_.append(is_replaced ? next().replacement : next().missing);
+  }
+  owner_.on_absent_key_reply(reply);
+  pop();
+}
+
+guard::AbsentKeyReply ComparedReplies::heard(char type) const {
+  return {.numbering = next().numbering,
+          .ns = next().ns,
+          .key = next().key,
+          .read_at = next().read_at,
+          .missing = next().missing,
+          .is_string_read = next().is_string_read,
+          .reply = reply_head_,
+          .is_whole = reply_bytes_ == reply_head_.size(),
+          .is_error = type == '-' || type == '!'};
+}
+
+void ComparedReplies::refuse() {
+  owner_.on_absent_key_reply(
+      {.numbering = next().numbering, .ns = next().ns, .key = next().key, .is_error = true});
+  pop();
+}
+
+void ComparedReplies::pop() {
+  bytes_ -= next().bytes();
+  ++head_;
+  io::forget_consumed(expected_, head_);
+}
 
 void ReplyOrder::expect_reply() {
   ++expected_;

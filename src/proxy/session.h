@@ -51,12 +51,17 @@
 // before it reads works here as it does with Redis.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "config/config.h"
 #include "guard/client.h"
@@ -64,18 +69,209 @@
 #include "guard/filter_commands.h"
 #include "guard/guard.h"
 #include "guard/own_commands.h"
+#include "io/clock.h"
 #include "io/loop.h"
+#include "io/output_queue.h"
 #include "proxy/held_clients.h"
 #include "proxy/idle_clients.h"
-#include "proxy/input.h"
 #include "proxy/proof_waiters.h"
-#include "proxy/read_times.h"
-#include "proxy/reply_clock.h"
 #include "proxy/reply_order.h"
-#include "proxy/silence.h"
+#include "redis/command_table.h"
+#include "resp/request_scanner.h"
 #include "upstream/route.h"
 
 namespace cuckooguard::proxy {
+
+// How long nothing has gone to a client that sends no more. While it has replies to come it may be
+// there or not, nobody can tell; but no command of a Redis that works takes so long (one that
+// blocks ends with the FIN). While there is something that it does not read it is the client's
+// turn: if it is gone, writing will tell.
+//
+// Threads: its worker's. Lifetime: its session's.
+class Silence {
+ public:
+  // Twice Redis's busy-reply-threshold, its default.
+  static constexpr std::chrono::seconds kMax{10};
+  static constexpr std::chrono::seconds kVainAfter{5};
+
+  // From now on: `on_over` is called when it has lasted for kMax. Both outlive this.
+  Silence(io::Loop& loop, const io::OutputQueue& output, std::function<void()> on_over)
+      : loop_(loop), output_(output), since_(loop.now()) {
+    look(std::move(on_over));
+  }
+
+  void stop() { timer_.reset(); }
+  // Bytes have moved towards the client.
+  void stir() { since_ = loop_.now(); }
+  bool is_in_vain() const { return output_.is_empty() && loop_.now() - since_ >= kVainAfter; }
+
+ private:
+  void look(std::function<void()> on_over) {
+    if (!output_.is_empty()) {
+      since_ = loop_.now();
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(since_ + kMax - loop_.now());
+    if (left.count() <= 0) {
+      on_over();
+      return;
+    }
+    timer_ = loop_.after(left, [this, on_over = std::move(on_over)] { look(on_over); });
+  }
+
+  io::Loop& loop_;
+  const io::OutputQueue& output_;
+  io::TimePoint since_;
+  std::unique_ptr<io::Timer> timer_;
+};
+
+// Takes the time of some of the reads that are forwarded: from the read that brought one to the
+// write that took its reply to the client, by ReplyOrder's count of replies, so that it is right in
+// a pipeline, too.
+//
+//   ReplyClock    the worker's: begins one per kEvery at most, so that the rest costs a comparison,
+//                 and these one more look at the clock
+//   TimedReply    a client's: the one that is on its way
+//
+// Not timed: what is not relayed as it is (a merged reply, one that is compared), and what stands
+// behind such a one. One read per kEvery stands for all: of a stampede fewer are taken than of the
+// same reads spread out.
+//
+// Threads: their worker's. Errors: none; a reply that never comes is never counted.
+class ReplyClock {
+ public:
+  static constexpr std::chrono::milliseconds kEvery{1};
+
+  // Both outlive this.
+  ReplyClock(const io::Loop& loop, guard::Guard& guard) : loop_(loop), guard_(guard) {}
+
+  bool is_due(io::TimePoint now) const { return now >= due_; }
+  void begin(io::TimePoint now) { due_ = now + kEvery; }
+  void end(io::TimePoint begun) const { guard_.note_reply_time(loop_.now() - begun); }
+
+ private:
+  const io::Loop& loop_;
+  guard::Guard& guard_;
+  io::TimePoint due_{};
+};
+
+class TimedReply {
+ public:
+  // `order` has just been told to expect the reply to a command that was read at `now`.
+  void expected(ReplyClock& clock,
+                const redis::Command& command,
+                const ReplyOrder& order,
+                io::TimePoint now) {
+    if (number_ == 0 && clock.is_due(now) && is_quick_read(command)) {
+      number_ = order.last_if_plain();
+      begun_ = now;
+      if (number_ != 0) {
+        clock.begin(now);
+      }
+    }
+  }
+  // What `order` has relayed is written, as far as the client takes it.
+  void written(const ReplyClock& clock, const ReplyOrder& order) {
+    if (number_ != 0 && order.plain_relayed() >= number_) {
+      clock.end(begun_);
+      number_ = 0;
+    }
+  }
+
+ private:
+  // XREAD may block.
+  static bool is_quick_read(const redis::Command& command) {
+    return redis::may_be_answered(command.role) && command.keys != redis::KeyShape::streams;
+  }
+
+  std::uint64_t number_ = 0;  // of its reply, by ReplyOrder's count; 0: none is timed
+  io::TimePoint begun_{};
+};
+
+// When the bytes at hand had been received: of each command the time after which no more of it
+// came. A strict absent verdict needs a proof that is newer (filter/questions.h).
+//
+// Bytes that come while their client is held have a later time. Of those that are held two times
+// are kept: of the bytes that came first, so that a client that goes on sending is answered all the
+// same, and the last one for all that are behind them: later than it was is safe.
+//
+//   held:  [ came first | came later … ]
+//            first_        rest_
+//
+// Threads: values.
+class ReadTimes {
+ public:
+  // All at hand has been received by now.
+  void begin(io::TimePoint at) {
+    first_bytes_ = 0;
+    rest_ = at;
+  }
+  // More has been received, behind `before` bytes that are held.
+  void more(std::size_t before, io::TimePoint at) {
+    if (first_bytes_ == 0) {
+      first_ = rest_;
+      first_bytes_ = before;
+    }
+    rest_ = at;
+  }
+  // Of the command at the front.
+  io::TimePoint of(std::size_t size) const { return size <= first_bytes_ ? first_ : rest_; }
+  void consumed(std::size_t size) { first_bytes_ -= std::min(size, first_bytes_); }
+
+ private:
+  io::TimePoint first_{};
+  io::TimePoint rest_{};
+  std::size_t first_bytes_ = 0;
+};
+
+// What a client has sent and nobody has taken yet: a part of a command, between two reads; or one
+// that is held, and all behind it.
+//
+//   client ──read──▶ [ kept | just read ] ──scan──▶ commands      what is left is kept
+//                      └ Redis may have its front already: is_ahead()
+//
+// Ahead: of a command that has not come to its end a part is sent to Redis, for it to refuse. When
+// the end has come it is taken like any other, but only the rest of it is sent.
+//
+// Threads: its worker's. Limits: the session's; while nothing is kept nothing
+// is allocated.
+class Input {
+ public:
+  resp::RequestScanner& scanner() { return scanner_; }
+  bool is_between_commands() const { return kept_.empty() && scanner_.at_command_boundary(); }
+
+  std::size_t size() const { return kept_.size(); }
+  // To the front of `buffer`; it stays kept. Its size.
+  std::size_t copy_to(std::span<char> buffer) const {
+    return kept_.copy(buffer.data(), buffer.size());
+  }
+  std::string take() { return std::exchange(kept_, {}); }
+  void give_back(std::string bytes) { kept_ = std::move(bytes); }
+  // Instead of what was kept, of which they are no part.
+  void keep(std::string_view bytes) {
+    if (bytes.empty()) {
+      std::string().swap(kept_);
+    } else {
+      kept_.assign(bytes);
+    }
+  }
+  void append(std::string_view bytes) { kept_.append(bytes); }
+
+  bool is_ahead() const { return ahead_ > 0; }
+  // Redis has got the first `size` of the bytes at hand.
+  void set_ahead(std::size_t size) { ahead_ = size; }
+  // What Redis has not got of the first bytes at hand, which are taken.
+  std::string_view unsent(std::string_view raw) {
+    const std::size_t sent = std::min(ahead_, raw.size());
+    ahead_ -= sent;
+    raw.remove_prefix(sent);
+    return raw;
+  }
+
+ private:
+  resp::RequestScanner scanner_;
+  std::string kept_;
+  std::size_t ahead_ = 0;  // of the bytes at hand, at their front
+};
 
 class Session final : public io::Disposable,
                       io::Watcher,

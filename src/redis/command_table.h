@@ -81,7 +81,7 @@ struct Command {
   std::uint8_t value_offset = 0;
 };
 
-// A write that may be run in parts, one for each slot of its keys (routing/split_command.h), of
+// A write that may be run in parts, one for each slot of its keys (routing/routed_transport.h), of
 // which one may fail and the others stay.
 constexpr bool is_split_write(const Command& command) {
   return command.name == "mset" || command.name == "del" || command.name == "unlink";

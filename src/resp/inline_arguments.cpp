@@ -1,4 +1,4 @@
-#include "resp/inline_arguments.h"
+#include "resp/request_scanner.h"
 
 namespace cuckooguard::resp {
 

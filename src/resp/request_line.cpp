@@ -1,8 +1,8 @@
-#include "resp/request_line.h"
-
 #include <algorithm>
 #include <limits>
 #include <optional>
+
+#include "resp/request_scanner.h"
 
 namespace cuckooguard::resp {
 

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "resp/fast_line.h"
-#include "resp/inline_arguments.h"
 
 namespace cuckooguard::resp {
 

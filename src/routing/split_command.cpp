@@ -1,5 +1,3 @@
-#include "routing/split_command.h"
-
 #include <algorithm>
 #include <map>
 
@@ -7,6 +5,7 @@
 #include "cluster/slot.h"
 #include "resp/reply_framer.h"
 #include "resp/reply_writer.h"
+#include "routing/routed_transport.h"
 
 namespace cuckooguard::routing {
 namespace {

@@ -1,5 +1,5 @@
-// Where the rows of a source come from, seen from the one that follows it (rescan.h): something
-// that can be looked at (has it changed?) and read as one consistent snapshot.
+// Where the rows of a source come from, seen from the one that follows it (source_kind.h):
+// something that can be looked at (has it changed?) and read as one consistent snapshot.
 //
 // Must: a version stands for one content. If look() gives the version of a snapshot, then no change
 // that was complete

@@ -6,20 +6,26 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <variant>
 #include <vector>
 
 #include "filter/questions.h"
 #include "filter/sizing.h"
 #include "source/asking.h"
+#include "source/backoff.h"
 #include "source/feeds.h"
+#include "source/follow_status.h"
 #include "source/follower.h"
 #include "source/keyed_table.h"
 #include "source/origin.h"
@@ -28,6 +34,148 @@
 #include "source/source.h"
 
 namespace cuckooguard::source {
+
+// A Source that is one thread taking a Follower's steps until it is told to stop. A pause between
+// two of them ends early when a reader wants a question that the next step would answer.
+//
+// Threads: the follower's steps run on the thread alone, look_up_row() on its caller's; stop()
+// wakes it from its pause and joins it. Lifetimes: the questions outlive it.
+class SourceThread final : public Source {
+ public:
+  // `rows` and `questions` may be null.
+  SourceThread(std::unique_ptr<Follower> follower,
+               std::unique_ptr<RowLookup> rows,
+               filter::Questions* questions = nullptr);
+  SourceThread(const SourceThread&) = delete;
+  SourceThread& operator=(const SourceThread&) = delete;
+  ~SourceThread() override;
+
+  void start() override;
+  void stop() override;
+  void let_go() override { follower_->let_go(); }
+  SourceStatus status() const override { return follower_->status(); }
+  // Who waits for a position wants to hear soon how far the log is.
+  Reached reached(std::string_view position) const override {
+    const Reached reached = follower_->reached(position);
+    if (reached == Reached::not_yet && questions_ != nullptr) {
+      questions_->want();
+    }
+    return reached;
+  }
+  RowAnswer look_up_row(std::uint32_t ns,
+                        std::string_view identity,
+                        const std::stop_token& stop) override {
+    return rows_ ? rows_->ask(ns, identity, stop) : Source::look_up_row(ns, identity, stop);
+  }
+
+ private:
+  void run(const std::stop_token& stop);
+  void pause(std::chrono::nanoseconds most, const std::stop_token& stop);
+
+  std::unique_ptr<Follower> follower_;
+  std::unique_ptr<RowLookup> rows_;
+  filter::Questions* questions_;
+  std::mutex mutex_;  // for the pause alone
+  std::condition_variable_any woken_;
+  std::jthread thread_;
+};
+
+// Follows an origin by reading all of it again whenever it has changed.
+//
+//            ┌─────────── look: same version ───────────┐  prove: fresh_until = t + max_lag
+//            ▼                                          │
+//   load ─▶ following ── look: another version ─▶ expire ─▶ changed ── quiet, and due ─▶ load
+//              └── lost ─▶ expire ─▶ down ── backoff, look: there again ─▶ changed
+//
+// The proof. A snapshot has a version, taken inside its own transaction. A look at time >= t that
+// gives the same version shows that nothing committed before t came after the snapshot (the
+// Origin's promise). So all rows committed before t are in the published filter, and one committed
+// at c > t can be answered absent only before t + max_lag < c + max_lag. t is read before the look;
+// the filter is published before the first look. A look answers readers' questions
+// (source/asking.h).
+//
+// When it loads. After a change everything passes until the next load is proven, so it loads soon:
+// as soon as the origin has been quiet for a moment, waiting for that no longer than a load takes
+// (one wasted load at most). But an origin that changes all the time must not be read all the time:
+//   a snapshot that was in force is followed by the next one so that loads take a quarter of the
+//   time at most; one that was outdated before its first proof doubles the pause: once, twice, four
+//   times … the load's own time, up to kPauseMax or kPauseLoadsMax loads.
+//
+// Threads: the source's. Errors: none; what is wrong is reported by on_state, and passes. That goes
+// for exceptions too (no memory): without a source the namespaces pass, without the process nobody
+// has a Redis.
+struct RescanTiming {
+  std::chrono::nanoseconds max_lag;
+  std::chrono::nanoseconds poll_every;
+};
+
+class Rescan final : public Follower {
+ public:
+  using Duration = std::chrono::nanoseconds;
+
+  static constexpr Duration kQuietMin = std::chrono::milliseconds(2);
+  static constexpr Duration kQuietMax = std::chrono::milliseconds(50);
+  static constexpr int kQuietShare = 8;     // of a load's time
+  static constexpr int kPauseAfterUse = 3;  // loads' time: a quarter of the time is spent loading
+  static constexpr Duration kPauseMax = std::chrono::seconds(30);
+  static constexpr int kPauseLoadsMax = 10;
+  static constexpr Duration kBackoffMin = std::chrono::milliseconds(50);
+  static constexpr Duration kBackoffMax = std::chrono::seconds(5);
+
+  // `serves_strict`: a look sees all that is committed, not what a file's stamp betrays.
+  Rescan(std::unique_ptr<Origin> origin,
+         Feeds feeds,
+         Clock clock,
+         RescanTiming timing,
+         Asking asking = {},
+         bool serves_strict = false);
+
+  std::chrono::nanoseconds step(const std::stop_token& stop) override;
+  std::optional<std::chrono::nanoseconds> question_pace() const override {
+    return phase_ == Phase::following ? std::optional(asking_.pace()) : std::nullopt;
+  }
+  void finish() override;
+  SourceStatus status() const override { return status_.read(); }
+
+ private:
+  enum class Phase : std::uint8_t { changed, following, down };
+
+  Duration next(const std::stop_token& stop);
+  Duration follow();
+  bool is_rebuild_asked();
+  Duration wait_or_load(const std::stop_token& stop);
+  Duration load(const std::stop_token& stop);
+  Duration look_for_lost();
+  Duration lose(std::string_view why);
+  void note_change(TimePoint now, Version version);
+  void note_request(TimePoint now);
+  Duration quiet_time() const;
+  Duration pause_after_miss() const;
+
+  std::unique_ptr<Origin> origin_;
+  Feeds feeds_;
+  Clock clock_;
+  RescanTiming timing_;
+  Asking asking_;
+  bool serves_strict_;
+  FollowStatus status_;
+
+  Phase phase_ = Phase::changed;
+  Version in_force_ = 0;  // of the last snapshot
+  bool proven_ = false;   // it has been shown to be current at least once
+  TimePoint proven_at_{};
+
+  Version last_seen_ = 0;
+  TimePoint quiet_since_{};
+  TimePoint patient_until_{};  // then it loads even though the origin is not quiet
+  TimePoint not_before_{};
+  bool never_loaded_ = true;
+
+  TimePoint loaded_at_{};
+  Duration load_time_{0};
+  int misses_ = 0;  // snapshots in a row that were outdated before they were in force
+  Backoff backoff_{kBackoffMin, kBackoffMax};  // of attempts that find nothing to read
+};
 
 // What a source is made of. `targets` are valid for the call.
 struct SourceSettings {

@@ -1,8 +1,7 @@
-#include "upstream/acl_reply.h"
-
 #include <algorithm>
 #include <array>
 
+#include "upstream/inquiry.h"
 #include "upstream/redis_reply.h"
 
 namespace cuckooguard::upstream {

@@ -1,5 +1,3 @@
-#include "upstream/command_reply.h"
-
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "redis/word.h"
+#include "upstream/inquiry.h"
 #include "upstream/redis_reply.h"
 
 namespace cuckooguard::upstream {

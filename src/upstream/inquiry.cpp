@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "cluster/map.h"
-#include "upstream/command_reply.h"
 #include "upstream/not_allowed.h"
 #include "upstream/redis_words.h"
 

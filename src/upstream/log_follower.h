@@ -21,6 +21,7 @@
 #include <deque>
 #include <expected>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,19 +30,174 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "filled/change_queue.h"
+#include "filled/filters_image.h"
+#include "filled/log_entry.h"
 #include "filled/log_reader.h"
 #include "io/clock.h"
 #include "upstream/filter_log.h"
-#include "upstream/log_scripts.h"
-#include "upstream/log_snapshot.h"
-#include "upstream/pipelined_redis.h"
+#include "upstream/redis_connector.h"
 #include "upstream/redis_reply.h"
 #include "upstream/wake_up.h"
 
 namespace cuckooguard::upstream {
+
+// A connection of hiredis on which requests are sent without waiting for the replies to those
+// before: never blocks, is polled by its owner.
+//
+// Threads:   one. Lifetimes: `on_reply` of what has no reply yet dies with it, uncalled.
+// Errors:    once it is lost, that is what it stays; error() says why. Limits: the owner's.
+class PipelinedRedis {
+ public:
+  using OnReply = std::function<void(Reply)>;  // may send
+
+  explicit PipelinedRedis(RedisConnector::Redis redis);  // open, logged in
+
+  void send(std::span<const std::string_view> words, OnReply on_reply);
+  void send(std::initializer_list<std::string_view> words, OnReply on_reply) {
+    send(std::span(words.begin(), words.size()), std::move(on_reply));
+  }
+
+  int descriptor() const;
+  bool has_to_write() const { return has_to_write_; }
+  void write();
+  void read();  // what has come, if anything has
+  // When something came last.
+  io::TimePoint read_at() const { return read_at_; }
+
+  bool is_lost() const { return !error_.empty(); }
+  const std::string& error() const { return error_; }
+  void give_up(std::string why) { error_ = std::move(why); }
+
+ private:
+  void lose();
+
+  RedisConnector::Redis redis_;
+  std::deque<OnReply> expected_;
+  bool has_to_write_ = false;
+  io::TimePoint read_at_{};
+  std::string error_;
+};
+
+// What a FilterLog has Redis do at one blow: its keys, and its scripts in Lua.
+//
+// Each is harmless when what it is told does not hold any more, and says so. All keys are in one
+// slot of a cluster by their hash tag; those of a snapshot's pieces are made from KEYS' first.
+//
+// Threads: plain values. Errors: what has failed with an error of Redis has not appended anything.
+// Source: https://redis.io/docs/latest/develop/interact/programmability/eval-intro.
+
+inline constexpr std::uint64_t kPiecesMax = 65536;
+inline constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
+
+struct LogKeys {
+  explicit LogKeys(const std::string& prefix);
+
+  std::string piece(std::string_view set, std::uint64_t number) const {
+    return pieces + std::string(set) + ":" + std::to_string(number);
+  }
+
+  std::string log;
+  std::string meta;
+  std::string lock;
+  std::string pieces;  // of snapshots, in two sets
+};
+
+// KEYS meta log lock pieces; ARGV generation, proof. Begins this generation if there is none.
+// Says which one there is: generation, proof, snapshot, set.
+std::string_view begin_script();
+// KEYS meta log; ARGV generation, after, window, writer, counter, body, tag. The entry's number; 0:
+// it is another generation; -1: the writer is too far behind, or knows of what is not there.
+std::string_view append_script();
+// KEYS meta lock piece; ARGV token, set, bytes, milliseconds that piece and lock stay if no more
+// come. 0: the lock is not the token's, or the set is the one that stands.
+std::string_view put_piece_script();
+// KEYS lock; ARGV token.
+std::string_view unlock_script();
+// KEYS meta log lock pieces; ARGV generation, token, set, how many pieces, snapshot, its seq, its
+// id, the tag of that entry. 0: it does not stand. What is behind it in the log goes, and the
+// pieces of the one before.
+std::string_view stand_script();
+
+// A snapshot of filters in Redis: what was applied up to one entry of their log, in pieces, and the
+// line in {P}:meta that names it.
+//
+//   line      u64 seq, text id of that entry in the stream, u64 bytes, tag
+//   content   state of the LogReader, then the image of the filters; in pieces of kPieceBytes
+//   tag       HMAC of generation, seq, id, bytes and content
+//
+// Threads:   one. Lifetimes: the key outlives all.
+// Errors:    what is no line is nothing; a SnapshotWriter that fails says why.
+// Limits:    kPiecesMax, within kPieceStays. kPiecesAhead are sent before the first has been taken,
+// and in memory with
+//            what the image needs (filled/filters_image.h), so that a log goes on beside it.
+struct SnapshotLine {
+  std::uint64_t seq = 0;
+  std::string id;
+  std::uint64_t bytes = 0;
+  std::string tag{};
+
+  std::uint64_t pieces() const { return (bytes + kPieceBytes - 1) / kPieceBytes; }
+  std::string text() const;
+  static std::optional<SnapshotLine> read(std::string_view text);
+};
+
+// To which the content is added, piece by piece.
+filled::Mac begin_snapshot_tag(const filled::LogKey& key,
+                               std::string_view generation,
+                               const SnapshotLine& line);
+
+class SnapshotWriter : public std::enable_shared_from_this<SnapshotWriter> {
+ public:
+  static constexpr std::uint64_t kPiecesAhead = 2;
+  // Milliseconds: of the lock, without another piece; of pieces, which must all be there in the
+  // end.
+  static constexpr std::string_view kLockStays = "60000";
+  static constexpr std::string_view kPieceStays = "3600000";
+
+  struct Plan {
+    std::string generation;
+    std::string token;  // with which the lock is held
+    std::string set;
+    std::string entry_tag;  // of the entry that the line names: it must still be there
+    SnapshotLine line;      // its tag and its bytes are yet to come
+    std::string front;      // of the content
+    std::shared_ptr<filled::FiltersImage> image;
+  };
+  // Empty `why`: it stands.
+  using OnEnd = std::function<void(const std::string& why)>;
+
+  SnapshotWriter(const LogKeys& keys, const filled::LogKey& key, Plan plan, OnEnd on_end);
+
+  const SnapshotLine& line() const { return plan_.line; }
+  // For filled::kImageTurn; `redis`, which is the same each time, keeps it until its replies have
+  // come. False: there is nothing to do before one of them has.
+  bool work(PipelinedRedis& redis);
+  // What it is of is not what the log says any more. on_end() is not called.
+  void abandon();
+
+ private:
+  enum class Next : std::uint8_t { step, piece, reply, end };
+  Next next() const;
+  bool do_next(PipelinedRedis& redis);
+  void read_image();
+  void fail(const std::string& why);
+  void put_piece(PipelinedRedis& redis);
+  void let_stand(PipelinedRedis& redis);
+
+  const LogKeys& keys_;
+  Plan plan_;
+  filled::Mac mac_;
+  OnEnd on_end_;
+  std::string content_;  // that was not sent yet
+  bool has_all_ = false;
+  std::uint64_t sent_ = 0;
+  std::uint64_t taken_ = 0;
+  bool is_ending_ = false;
+};
 
 class LogFollower {
  public:

@@ -1,9 +1,8 @@
-#include "upstream/log_snapshot.h"
-
 #include <chrono>
 #include <new>
 #include <utility>
 
+#include "upstream/log_follower.h"
 #include "upstream/redis_reply.h"
 
 namespace cuckooguard::upstream {

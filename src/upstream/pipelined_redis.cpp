@@ -1,11 +1,10 @@
-#include "upstream/pipelined_redis.h"
-
 #include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
 
 #include "io/clock.h"
+#include "upstream/log_follower.h"
 #include "upstream/redis_words.h"
 
 namespace cuckooguard::upstream {

@@ -1,12 +1,12 @@
 // With time, filter and source as the test says: what is said of a contradiction, and when.
-#include "app/contradiction_checker.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "app/assembly.h"
 
 namespace cuckooguard::app {
 namespace {

@@ -1,10 +1,9 @@
-#include "app/definition.h"
-
 #include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
 
+#include "app/generation.h"
 #include "config/parse.h"
 
 namespace cuckooguard::app {

@@ -1,5 +1,3 @@
-#include "app/node_board.h"
-
 #include <array>
 #include <stdexcept>
 #include <string>
@@ -7,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/endpoints.h"
 #include "log/written_log.h"
 
 namespace cuckooguard::app {

@@ -1,11 +1,11 @@
-#include "app/node_table.h"
-
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "app/endpoints.h"
 
 namespace cuckooguard::app {
 namespace {

@@ -1,10 +1,9 @@
-#include "app/recent_events.h"
-
 #include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "app/assembly.h"
 #include "log/written_log.h"
 
 namespace cuckooguard::app {
@@ -12,7 +11,7 @@ namespace {
 
 class RecentEventsTest : public testing::Test {
  protected:
-  // The limit of the log (event_limits.h) is not what this is about.
+  // The limit of the log (event_log.h) is not what this is about.
   void write(log::EventLog::Fields fields) {
     written_.now += log::EventLimits::kWindow;
     written_.log.info("state", fields);

@@ -1,5 +1,3 @@
-#include "app/reload_thread.h"
-
 #include <atomic>
 #include <chrono>
 #include <semaphore>
@@ -10,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/assembly.h"
 #include "log/written_log.h"
 
 namespace cuckooguard::app {

@@ -1,9 +1,8 @@
-#include "app/settings_as_read.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "app/assembly.h"
 #include "harness/temporary_directory.h"
 
 namespace cuckooguard::app {

@@ -1,6 +1,4 @@
 // As a server stored them, and as the same server's SELECT would print them in UTC.
-#include "binlog/temporal_text.h"
-
 #include <string>
 #include <string_view>
 #include <vector>

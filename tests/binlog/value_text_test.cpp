@@ -1,11 +1,11 @@
 // What the recordings leave open: they compare the texts of whole tables with those of SELECT.
-#include "binlog/value_text.h"
-
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "binlog/rows.h"
 
 namespace cuckooguard::binlog {
 namespace {

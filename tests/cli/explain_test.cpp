@@ -1,10 +1,9 @@
-#include "cli/explain.h"
-
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/options.h"
 #include "config/parse.h"
 
 namespace cuckooguard::cli {

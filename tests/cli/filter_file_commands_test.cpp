@@ -1,10 +1,9 @@
-#include "cli/filter_file_commands.h"
-
 #include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/options.h"
 #include "filter/filter_file.h"
 #include "filter/hashes.h"
 #include "filter/secret_file.h"

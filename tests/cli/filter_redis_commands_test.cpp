@@ -1,5 +1,3 @@
-#include "cli/filter_redis_commands.h"
-
 #include <bit>
 #include <filesystem>
 #include <sstream>
@@ -11,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/filter_writing_commands.h"
+#include "cli/options.h"
 #include "harness/redis_command.h"
 #include "harness/redis_server.h"
 #include "harness/temporary_directory.h"

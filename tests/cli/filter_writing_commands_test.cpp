@@ -1,5 +1,3 @@
-#include "cli/filter_writing_commands.h"
-
 #include <cmath>
 #include <filesystem>
 #include <sstream>
@@ -7,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/filter_file_commands.h"
+#include "cli/options.h"
 #include "harness/temporary_directory.h"
 
 namespace cuckooguard::cli {

@@ -1,5 +1,3 @@
-#include "cli/init.h"
-
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -10,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "cli/options.h"
 #include "cli/output.h"
 #include "config/config_file.h"
 

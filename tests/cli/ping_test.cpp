@@ -1,5 +1,3 @@
-#include "cli/ping.h"
-
 #include <array>
 #include <thread>
 
@@ -10,6 +8,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "cli/options.h"
 
 namespace cuckooguard::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "cli/presets.h"
-
 #include <set>
 #include <sstream>
 #include <string>
@@ -7,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/options.h"
 #include "config/values.h"
 
 namespace cuckooguard::cli {

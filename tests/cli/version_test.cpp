@@ -1,11 +1,10 @@
-#include "cli/version.h"
-
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "app/commit.h"
+#include "cli/options.h"
 
 namespace cuckooguard::cli {
 namespace {

@@ -1,11 +1,10 @@
-#include "config/checks.h"
-
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "config/parse.h"
+#include "config/read_config.h"
 
 namespace cuckooguard::config {
 namespace {

@@ -1,11 +1,10 @@
-#include "config/overrides.h"
-
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/config_file.h"
 #include "config/parse.h"
 
 namespace cuckooguard::config {

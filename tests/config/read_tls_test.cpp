@@ -1,9 +1,8 @@
-#include "config/read_tls.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "config/parse.h"
+#include "config/read_config.h"
 
 namespace cuckooguard::config {
 namespace {

@@ -1,6 +1,6 @@
-#include "guard/attack_watch.h"
-
 #include <gtest/gtest.h>
+
+#include "guard/counters.h"
 
 namespace cuckooguard::guard {
 namespace {

@@ -1,5 +1,3 @@
-#include "guard/learned_keys.h"
-
 #include <map>
 #include <random>
 #include <string>
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "guard/guarded_shop.h"
+#include "guard/learner.h"
 
 namespace cuckooguard::guard {
 namespace {

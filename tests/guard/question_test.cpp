@@ -1,11 +1,10 @@
-#include "guard/question.h"
-
 #include <memory>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "guard/guard.h"
 #include "guard/guarded_shop.h"
 
 namespace cuckooguard::guard {

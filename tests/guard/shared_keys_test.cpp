@@ -1,6 +1,4 @@
 // Keys that rows of several namespaces can have: absent only if none of them has it.
-#include "guard/shared_keys.h"
-
 #include <atomic>
 #include <memory>
 #include <string>
@@ -14,6 +12,7 @@
 
 #include "guard/explanation.h"
 #include "guard/guarded_shop.h"
+#include "guard/key_judge.h"
 
 namespace cuckooguard::guard {
 namespace {

@@ -1,11 +1,10 @@
-#include "keyspace/template_index.h"
-
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "keyspace/keyspace.h"
 #include "keyspace/random_keyspace.h"
 
 namespace cuckooguard::keyspace {

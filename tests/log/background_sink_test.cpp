@@ -1,5 +1,3 @@
-#include "log/background_sink.h"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -16,6 +14,8 @@
 #include <gtest/gtest.h>
 #include <spdlog/logger.h>
 #include <unistd.h>
+
+#include "log/event_log.h"
 
 namespace cuckooguard::log {
 namespace {

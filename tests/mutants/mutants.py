@@ -21,22 +21,22 @@ READS = "src/guard/guard_reads.cpp"
 JUDGE = "src/guard/key_judge.cpp"
 WRITES = "src/guard/guard_writes.cpp"
 GUARD = "src/guard/guard.cpp"
-QUESTION = "src/guard/question.cpp"
+QUESTION = "src/guard/guard.cpp"
 STATE = "src/redis/client_state.cpp"
 OWN = "src/guard/own_commands.cpp"
 IN_FLIGHT = "src/guard/writes_in_flight.cpp"
-LEARNED = "src/guard/learned_keys.cpp"
+LEARNED = "src/guard/learner.cpp"
 SESSION = "src/proxy/session.cpp"
 ORDER = "src/proxy/reply_order.cpp"
 ROUTE = "src/upstream/route.cpp"
 CLIENTS = "src/proxy/clients.cpp"
-SHARED = "src/upstream/shared_upstream.cpp"
-CONNECTION = "src/upstream/shared_connection.cpp"
+SHARED = "src/upstream/upstreams.cpp"
+CONNECTION = "src/upstream/upstreams.cpp"
 GREETED = "src/upstream/greeted_connection.cpp"
 PROBE = "src/upstream/login_probe.cpp"
 ROUTED = "src/routing/routed_replies.cpp"
 ROUTED_STATE = "src/routing/routed_transaction.cpp"
-NODE_LINK = "src/routing/node_link.cpp"
+NODE_LINK = "src/routing/routed_transport.cpp"
 FILTERS = "src/guard/filter_commands.cpp"
 FILLED = "src/filled/"
 ABSENT_READS = "src/filter/absent_reads.cpp"
@@ -217,7 +217,7 @@ MUTANTS = [
     ("proxy", "clients_that_are_gone_count", "while Redis hangs, those who gave up keep others out",
      [("src/proxy/session_held.cpp", "    worker_.owner.on_client_gone(*this);\n", "")]),
     ("admin/http/http_concurrent", "half_requests_keep_others_out", "500 connections that ask for nothing",
-     [("src/admin/http/connection.cpp", "  limit_time(limits_.request_max);\n",
+     [("src/admin/http/server.cpp", "  limit_time(limits_.request_max);\n",
        "  waiting_since_.reset();\n  limit_time(limits_.request_max);\n")]),
     ("admin", "any_host_may_be_named", "DNS rebinding: a stranger's page reads the admin server",
      [("src/admin/http/allowed_hosts.cpp", "if (!host.empty() && !allows(host)) {", "if (host.size() > 1000) {")]),
@@ -246,7 +246,7 @@ MUTANTS = [
     ("source/mysql", "readers_are_not_told", "a read waits for a proof that has come",
      [("src/source/follow/table_set_log.h", "  state_.asking.proven();\n", "")]),
     ("source", "times_are_read_before_questions_begin", "a reader is served by a time that is before its read",
-     [("src/source/rescan.cpp", "  const bool is_wanted = asking_.begin();  // before t: later readers want another one\n"
+     [("src/source/source_kind.cpp", "  const bool is_wanted = asking_.begin();  // before t: later readers want another one\n"
        "  const TimePoint before = clock_();       // the t of the proof\n",
        "  const TimePoint before = clock_();\n  const bool is_wanted = asking_.begin();\n")]),
     ("source/sqlite", "times_are_read_before_questions_begin_of_sqlite", "the same",
@@ -256,11 +256,11 @@ MUTANTS = [
     ("source/sqlite", "what_could_not_be_looked_at_is_answered", "a reader waits for a question that nobody asks again",
      [("src/source/sqlite/log_follower.cpp", "is_wanted && !is_proven_", "is_wanted && is_proven_")]),
     ("source/mysql", "lag_is_ignored", "a replica proves as much as its primary",
-     [("src/source/mysql/proof_dates.h", "std::optional(at - *lag.behind)", "std::optional(at)")]),
+     [("src/source/mysql/server_probe.h", "std::optional(at - *lag.behind)", "std::optional(at)")]),
     ("source/mysql", "lag_is_believed_at_once", "a replica says 0 before it has heard what it missed",
-     [("src/source/mysql/proof_dates.h", "!lag.is_replica || at - *lag_known_since_ >= max_lag_", "true")]),
+     [("src/source/mysql/server_probe.h", "!lag.is_replica || at - *lag_known_since_ >= max_lag_", "true")]),
     ("source/mysql", "proofs_are_from_after_the_question", "a commit between answer and clock is taken for proven",
-     [("src/source/mysql/proof_dates.h", "    return judge(at, *lag);", "    return judge(clock_(), *lag);")]),
+     [("src/source/mysql/server_probe.h", "    return judge(at, *lag);", "    return judge(clock_(), *lag);")]),
     ("source/mysql", "any_server_goes_on", "numbers of another server's log are believed",
      [("src/source/follow/restore.h", "(identity == followed || is_cluster) && position", "(!followed.empty() || is_cluster) && position")]),
     ("source/mysql", "a_shorter_log_goes_on", "a failover that lost transactions keeps them",
@@ -316,15 +316,15 @@ MUTANTS = [
     ("source/postgres", "catalogs_are_not_compared", "a partition that is attached with rows is not in the log",
      [("src/source/postgres/log_applier.cpp", "found->second != table->plan().fingerprint", "found->second.empty()")]),
     ("source/mysql", "tables_of_patterns_stay", "a view that matched a pattern is gone, and its namespace passes for good",
-     [("src/source/follow/table_set_listing.h", "  if (has_gone) {", "  if (has_gone && state_.why_void.empty() && state_.is_refused) {")]),
+     [("src/source/follow/table_set.h", "  if (has_gone) {", "  if (has_gone && state_.why_void.empty() && state_.is_refused) {")]),
     ("source/postgres", "broken_bars_are_two", "a key that has one broken bar, of a row that EUC_JP gives back with the other",
      [("src/source/postgres/column.cpp", "return server_encoding == \"EUC_JP\";", "return server_encoding == \"EUC_XX\";")]),
     ("source/postgres", "columns_are_found_by_name", "two columns swap their names, a row comes, and they swap them back",
-     [("src/source/postgres/followed_table.cpp", "if (relation.columns[i].name != column.name) {", "if (relation.columns[i].name.empty()) {")]),
+     [("src/source/postgres/log_applier.cpp", "if (relation.columns[i].name != column.name) {", "if (relation.columns[i].name.empty()) {")]),
     ("source/postgres", "partitions_are_not_looked_at", "a partition's replica identity, of which the whole's description says nothing",
      [("src/source/postgres/log_applier.cpp", "if (described && *described != oid) {", "if (described && *described < 2) {")]),
     ("source/postgres", "new_partitions_are_believed", "rows of a partition that was attached, and is detached when the catalog is asked",
-     [("src/source/postgres/followed_table.cpp", "if (!std::ranges::binary_search(plan().parts, relation.oid)) {", "if (relation.oid == 0) {")]),
+     [("src/source/postgres/log_applier.cpp", "if (!std::ranges::binary_search(plan().parts, relation.oid)) {", "if (relation.oid == 0) {")]),
     ("source/postgres", "rows_of_wholes_are_nobodys", "the table is a partition for as long as a row takes",
      [("src/source/postgres/log_applier.cpp", "(!is_whole && !table->has(part.relation.oid))", "!is_whole")]),
     ("source/postgres", "keepalives_end_transactions", "half a transaction is taken for all of it",
@@ -332,17 +332,17 @@ MUTANTS = [
     ("source/follow", "old_plans_are_taken", "a definition that changed before the log's word was kept",
      [("src/source/follow/table_loader.h", "if (!now || *now != planned.rows->plan) {", "if (!now) {")]),
     ("source/follow", "changed_tables_are_renewed", "a position that is ahead of what its file has",
-     [("src/source/follow/table_set_checkpoints.h", "!has_erasures(index) && version_of(index) == version", "!has_erasures(index)")]),
+     [("src/source/follow/table_set.h", "!has_erasures(index) && version_of(index) == version", "!has_erasures(index)")]),
     ("source/follow", "any_file_is_renewed", "a position that is of another file of the table",
      [("src/source/follow/checkpoint.cpp", "std::ranges::count(renewal->files, file->id) > 0", "!renewal->files.empty()")]),
     ("source/follow", "windows_are_behind", "what a view may show of the window around it counts once",
-     [("src/source/follow/pending_changes.h", "Visibility::perhaps && !is_closed_", "Visibility::perhaps && is_closed_")]),
+     [("src/source/follow/log_feed.h", "Visibility::perhaps && !is_closed_", "Visibility::perhaps && is_closed_")]),
     ("source/mysql", "rollbacks_are_commits", "rows that were logged and rolled back",
      [("src/source/mysql/log_applier.cpp", "return roll_back();", "return commit();")]),
     ("source/mysql", "erasures_come_before_commits", "rows that all still see, while a replica must acknowledge them",
      [("src/source/mysql/log.cpp", "return place >= mark.end &&", "return")]),
     ("source/mysql", "erasures_are_not_taken_back", "a row that is written again before its deletion is committed",
-     [("src/source/follow/deferred_erasures.h", "return !is_taken_back;", "return true;")]),
+     [("src/source/follow/log_feed.h", "return !is_taken_back;", "return true;")]),
     ("source/mysql", "erasures_come_before_xa_commits", "MariaDB logs XA COMMIT before its engine has done it",
      [("src/source/mysql/log.cpp", "(has_xa || !mark.is_xa_commit)", "(has_xa || !has_xa)")]),
     ("source/mysql", "resumed_logs_prove_at_once", "the numbers of a log that was begun anew are believed",
@@ -386,7 +386,7 @@ MUTANTS = [
     ("proxy", "readers_of_replicas_share_with_all", "who has not said READONLY gets a replica's values in place of -MOVED",
      [(STATE, ", .reads_replica = reads_replica_", "")]),
     ("proxy", "redirects_keep_their_addresses", "a cluster's clients are led around the guard",
-     [("src/proxy/topology_replies.cpp", "return is_error_ || (", "return (")]),
+     [("src/proxy/reply_order.cpp", "return is_error_ || (", "return (")]),
     ("cluster", "who_is_cut_off_is_believed", "the map of a minority counts as the majority's does",
      [("src/cluster/map.cpp", "place != kNobody && view.is_ok", "place != kNobody")]),
     ("cluster", "disputes_are_settled_by_order", "of two owners with one epoch the first that was asked counts",
@@ -476,7 +476,7 @@ MUTANTS = [
      [(JUDGE, "find_proven(sought, hash, reader.read_at, other)",
        "find_proven(sought, hash, reader.read_at - std::chrono::milliseconds(5), other)")]),
     ("strict", "what_comes_later_has_the_first_time", "a read that arrives while its client is held is answered by a question from before it",
-     [("src/proxy/read_times.h", "    rest_ = at;\n  }\n  // Of the command", "    rest_ = before == 0 ? at : rest_;\n  }\n  // Of the command")]),
+     [("src/proxy/session.h", "    rest_ = at;\n  }\n  // Of the command", "    rest_ = before == 0 ? at : rest_;\n  }\n  // Of the command")]),
     ("strict", "one_source_of_two_proves", "a row of another namespace that has the key is told to be absent",
      [(JUDGE, "find_shared({*keyspace_, namespaces_, found, key}, freshness, other_identity_)",
        "find_shared({*keyspace_, namespaces_, found, key}, filter::Freshness{freshness.at}, other_identity_)")]),
@@ -507,15 +507,15 @@ MUTANTS = [
      [("src/guard/guard_comparison.cpp", "is_observed ? Kind::would_wait : Kind::proof", "is_observed && now < read_at ? Kind::would_wait : Kind::proof")]),
     # One server behind an address, one filter under a key
     ("upstream", "one_connection_elsewhere_is_a_move", "all clients are closed in turn behind a balancer over two servers",
-     [("src/upstream/server_watch.cpp", "if (++others_ <= kSure) {", "if (++others_ <= 0) {")]),
+     [("src/upstream/control.cpp", "if (++others_ <= kSure) {", "if (++others_ <= 0) {")]),
     ("upstream", "several_servers_are_one", "rights of one of two servers are believed of both",
-     [("src/upstream/server_watch.cpp", "    if (others_ > 0) {\n", "    if (others_ > kSure) {\n")]),
+     [("src/upstream/control.cpp", "    if (others_ > 0) {\n", "    if (others_ > kSure) {\n")]),
     ("proxy", "suspended_processes_judge", "who was suspended gives up connections whose replies have come",
      [(SHARED, "loop_.now() > due + kLate", "loop_.now() > due + 1000 * kLate")]),
     ("proxy", "promises_wait_for_nobody", "a BF.ADD's reply is never sent",
      [("src/filled/finished_changes.cpp", "  if (is_first) {", "  if (false && is_first) {")]),
     ("upstream", "a_server_that_was_left_is_believed", "a password that only the new server wants is never noticed",
-     [("src/upstream/server_watch.cpp", ".moved_from = next == LedTo::Next::moved ? led_to_.current() : \"\",", ".moved_from = \"\",")]),
+     [("src/upstream/control.cpp", ".moved_from = next == LedTo::Next::moved ? led_to_.current() : \"\",", ".moved_from = \"\",")]),
     ("proxy", "a_redirected_exec_goes_on", "what a client writes after an EXEC that was led elsewhere is not learned",
      [(ORDER, '"-MOVED ",', '"-MOVED!",')]),
     ("guard", "refused_parts_are_not_learned", "what one node has deleted of a DEL that another one refuses stays absent",

@@ -1,13 +1,13 @@
 // What a client has sent and nobody has taken: kept between two reads, and of what Redis has got a
 // part of only the rest.
-#include "proxy/input.h"
-
 #include <array>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
+
+#include "proxy/session.h"
 
 namespace cuckooguard::proxy {
 namespace {

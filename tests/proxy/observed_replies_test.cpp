@@ -1,5 +1,3 @@
-#include "proxy/observed_replies.h"
-
 #include <array>
 #include <deque>
 #include <random>
@@ -7,6 +5,8 @@
 #include <utility>
 
 #include <gtest/gtest.h>
+
+#include "proxy/reply_order.h"
 
 namespace cuckooguard::proxy {
 namespace {

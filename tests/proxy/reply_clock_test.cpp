@@ -1,8 +1,7 @@
-#include "proxy/reply_clock.h"
-
 #include <gtest/gtest.h>
 
 #include "proxied_client.h"
+#include "proxy/session.h"
 
 namespace cuckooguard::proxy {
 namespace {

@@ -1,10 +1,9 @@
 // A client that sends no more is waited for while anything moves towards it, and then for so long.
-#include "proxy/silence.h"
-
 #include <memory>
 
 #include <gtest/gtest.h>
 
+#include "proxy/session.h"
 #include "simulation/sim_loop.h"
 
 namespace cuckooguard::proxy {

@@ -1,10 +1,10 @@
-#include "resp/inline_arguments.h"
-
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
+
+#include "resp/request_scanner.h"
 
 namespace cuckooguard::resp {
 namespace {

@@ -1,11 +1,10 @@
-#include "resp/request_line.h"
-
 #include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "resp/fast_line.h"
+#include "resp/request_scanner.h"
 
 namespace cuckooguard::resp {
 namespace {

@@ -1,5 +1,3 @@
-#include "routing/split_command.h"
-
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -7,6 +5,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "routing/routed_transport.h"
 
 namespace cuckooguard::routing {
 namespace {

@@ -1,8 +1,8 @@
-#include "source/growth_window.h"
-
 #include <limits>
 
 #include <gtest/gtest.h>
+
+#include "source/feed.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -1,6 +1,6 @@
-#include "source/hourly_count.h"
-
 #include <gtest/gtest.h>
+
+#include "source/follow_status.h"
 
 namespace cuckooguard::source {
 namespace {

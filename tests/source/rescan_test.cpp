@@ -1,5 +1,3 @@
-#include "source/rescan.h"
-
 #include <functional>
 #include <new>
 #include <optional>
@@ -7,6 +5,7 @@
 #include <string>
 
 #include "source/bench.h"
+#include "source/source_kind.h"
 
 namespace cuckooguard::source {
 namespace {

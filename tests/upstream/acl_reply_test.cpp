@@ -1,8 +1,7 @@
-#include "upstream/acl_reply.h"
-
 #include <gtest/gtest.h>
 
 #include "reply_text.h"
+#include "upstream/inquiry.h"
 #include "upstream/redis_reply.h"
 
 namespace cuckooguard::upstream {

@@ -9,7 +9,7 @@
 #include "filled/log_reader.h"
 #include "logged_guard.h"
 #include "upstream/filter_log.h"
-#include "upstream/log_scripts.h"
+#include "upstream/log_follower.h"
 
 namespace cuckooguard::upstream {
 namespace {

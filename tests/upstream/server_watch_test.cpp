@@ -1,5 +1,3 @@
-#include "upstream/server_watch.h"
-
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -11,6 +9,7 @@
 #include "harness/deadline.h"
 #include "harness/redis_server.h"
 #include "harness/slow_link.h"
+#include "upstream/control.h"
 
 namespace cuckooguard::upstream {
 namespace {

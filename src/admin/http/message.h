@@ -1,4 +1,4 @@
-// One HTTP request and its response as values: all that the pages see of HTTP. http/connection.h
+// One HTTP request and its response as values: all that the pages see of HTTP. http/server.h
 // turns bytes into them.
 //
 // Threads: plain values. Lifetimes: a Request views the connection's buffer.

@@ -12,20 +12,108 @@
 // std::system_error (start-up).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
 
 #include "config/config.h"
-#include "http/connection.h"
+#include "http/message.h"
+#include "io/clock.h"
 #include "io/listener.h"
 
 namespace cuckooguard::http {
+
+// One client of the admin server: requests one after the other, each answered before the next is
+// read (HTTP/1.1 with keep-alive and pipelining, HTTP/1.0, Expect: 100-continue).
+//
+//   nothing comes for idle_max     closed without a word
+//   a request takes request_max    408 (from its first byte to its last), then closed
+//   header_bytes_max               431, then closed
+//   body_bytes_max                 413, then closed
+//   no HTTP                        400, then closed
+//   the response is not read       closed after request_max
+//   `answer` throws                500
+//   `answer` says it is to come    asked again every kAskEvery, for as long as it says so
+// Closed after a response means: no more is sent, and what still comes is thrown away for
+// linger_max, since a closed socket would take the response back from a client that is still
+// sending.
+//
+// Threads: its io_context's. Lifetimes: kept by its operations; `calls` outlive it.
+struct Limits {
+  std::size_t connections_max = 64;
+  std::uint32_t header_bytes_max = 8 * 1024;
+  std::uint64_t body_bytes_max = 64 * 1024;
+  std::chrono::milliseconds idle_max{60'000};
+  std::chrono::milliseconds request_max{10'000};
+  std::chrono::milliseconds linger_max{2'000};
+};
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  using Socket = boost::asio::generic::stream_protocol::socket;
+
+  static constexpr std::chrono::milliseconds kAskEvery{10};
+
+  struct Calls {
+    std::function<Response(const Request&)> answer;
+    std::function<void(Connection&)> on_end;  // from its destructor
+  };
+
+  Connection(Socket socket, const Limits& limits, const Calls& calls);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void start();
+  // Reads nothing: says this, and ends.
+  void refuse(Response response);
+  // Since when it has been the client's turn: to ask, to ask to the end, or to take what it is
+  // told. Nothing while the response is to be made.
+  std::optional<io::TimePoint> waiting_since() const { return waiting_since_; }
+  void close();
+
+ private:
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  using Error = boost::system::error_code;
+
+  void wait_for_request();
+  void read_header();
+  void read_body();
+  void say_continue();
+  void failed(const Error& error);
+  void respond();
+  void respond_later();
+  template <class Body>
+  void write(Response&& response, unsigned version, bool keep_alive);
+  void linger();
+  void throw_away();
+  void limit_time(std::chrono::milliseconds time);
+
+  Socket socket_;
+  const Limits& limits_;
+  const Calls& calls_;
+  boost::asio::steady_timer timer_;
+  std::uint64_t timings_ =
+      0;  // how often the timer was set: one that went off late must not hit what comes next
+  bool has_timed_out_ = false;
+  boost::beast::flat_buffer buffer_;
+  std::unique_ptr<Parser> parser_;  // of the request that comes next
+  std::optional<io::TimePoint> waiting_since_ = io::now_since_boot();
+  std::optional<io::TimePoint> asked_since_;  // of a request whose response is to come
+};
 
 class Server {
  public:

@@ -1,6 +1,9 @@
 #include "views/metrics.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -9,16 +12,312 @@
 
 #include "filter/reported_state.h"
 #include "guard/contradictions.h"
+#include "guard/filled.h"
 #include "guard/filter_totals.h"
 #include "guard/passing.h"
-#include "views/filled_metrics.h"
+#include "io/clock.h"
 #include "views/metric_families.h"
-#include "views/node_metrics.h"
-#include "views/process_metrics.h"
-#include "views/source_metrics.h"
+#include "views/model.h"
+#include "views/process_use.h"
 
 namespace cuckooguard::views {
+
 namespace {
+
+// The metrics of all sources.
+// Threads and lifetimes: as Model.
+
+using Type = prometheus::MetricType;
+
+void put_source(MetricFamilies& families,
+                const Model& model,
+                const std::string& name,
+                const guard::SourceStatus& status) {
+  for (const std::string_view state : filter::kSourceStateNames) {
+    families.put({"cuckooguard_source_state", "1 for the current state.", Type::Gauge},
+                 name_of(status.state) == state ? 1.0 : 0.0,
+                 {{"source", name}, {"state", std::string(state)}});
+  }
+  if (status.proven_at) {
+    families.put({"cuckooguard_source_proof_age_seconds",
+                  "Time since all filters of the source were last proven up to date.",
+                  Type::Gauge},
+                 seconds_of(model.now - *status.proven_at),
+                 {{"source", name}});
+  }
+  families.put({"cuckooguard_source_losses_total",
+                "How often the connection to the source was lost.",
+                Type::Counter},
+               status.losses,
+               {{"source", name}});
+  families.put({"cuckooguard_source_troubles_total",
+                "How often the source had trouble, such as a checkpoint that cannot be written.",
+                Type::Counter},
+               model.process_state.loads.troubles(name),
+               {{"source", name}});
+  if (status.log_retained) {
+    families.put({"cuckooguard_source_log_retained_bytes",
+                  "What the source's server keeps of its log for us.",
+                  Type::Gauge},
+                 static_cast<double>(*status.log_retained),
+                 {{"source", name}});
+  }
+  if (status.flush_transactions) {
+    families.put({"cuckooguard_source_flush_transactions_total",
+                  "Transactions by which the source's log was flushed for reads that waited.",
+                  Type::Counter},
+                 *status.flush_transactions,
+                 {{"source", name}});
+  }
+}
+
+void put_sources(MetricFamilies& families, const Model& model) {
+  const guard::SourceView* const sources = model.process.sources;
+  for (std::size_t i = 0; sources != nullptr && i < sources->size(); ++i) {
+    put_source(families, model, std::string(sources->name(i)), sources->status(i));
+  }
+}
+
+// The metrics of the process itself: its configuration, clients, log, certificates, and whether it
+// reaches Redis.
+// Threads and lifetimes: as Model.
+
+using Type = prometheus::MetricType;
+
+// Whether Redis lets the guard ask.
+void put_control(MetricFamilies& families, redis::ControlReport::State now) {
+  using State = redis::ControlReport::State;
+  for (const State state :
+       {State::allowed, State::limited, State::not_allowed, State::unsupported}) {
+    families.put(
+        {"cuckooguard_control_state",
+         "1 for what the control connection's user is, of several nodes the worst: not_allowed to "
+         "ask, so that keys pass; limited, at a smaller cost; allowed. unsupported: a Redis in "
+         "cluster mode without upstream.cluster, or the other way round, so that all keys pass.",
+         Type::Gauge},
+        state == now ? 1.0 : 0.0,
+        {{"state", std::string(redis::name_of(state))}});
+  }
+}
+
+void put_certificates(MetricFamilies& families, const Model& model) {
+  if (!model.process_state.certificates) {
+    return;
+  }
+  const std::chrono::duration<double> now = io::wall_time().time_since_epoch();
+  for (const Certificate& certificate : model.process_state.certificates()) {
+    const std::chrono::duration<double> expires = certificate.expires_at.time_since_epoch();
+    families.put({"cuckooguard_certificate_remaining_seconds",
+                  "Time until a certificate that the guard uses expires, by its file; negative: it "
+                  "has expired.",
+                  Type::Gauge},
+                 (expires - now).count(),
+                 {{"file", certificate.file}});
+  }
+}
+
+void put_process(MetricFamilies& families, const Model& model) {
+  const auto put = [&](const char* name, const char* help, Type type, double value) {
+    families.put({name, help, type}, value);
+  };
+  families.put({"cuckooguard_build_info", "1, with the version.", Type::Gauge},
+               1.0,
+               {{"version", model.process.version}});
+  if (model.process.reloads != nullptr) {
+    const guard::ReloadOutcome last = model.process.reloads->last();
+    put("cuckooguard_config_last_reload_successful",
+        "0 if the last reload was refused and the previous configuration is still in force.",
+        Type::Gauge,
+        last.errors.empty() ? 1.0 : 0.0);
+    put("cuckooguard_config_last_reload_timestamp_seconds",
+        "Unix time at which the configuration in force was loaded.",
+        Type::Gauge,
+        static_cast<double>(last.loaded_at.time_since_epoch().count()));
+    put("cuckooguard_config_settings_needing_restart",
+        "Changed settings that take effect only after a restart.",
+        Type::Gauge,
+        static_cast<double>(last.needs_restart.size()));
+  }
+  for (std::size_t worker = 0; worker < model.process_state.clients.size(); ++worker) {
+    families.put({"cuckooguard_clients", "Connected clients, by worker.", Type::Gauge},
+                 static_cast<std::uint64_t>(model.process_state.clients[worker]()),
+                 {{"worker", std::to_string(worker)}});
+  }
+  if (model.process_state.refused_clients) {
+    put("cuckooguard_refused_clients_total",
+        "Clients that were refused because there were limits.max_clients of them.",
+        Type::Counter,
+        static_cast<double>(model.process_state.refused_clients()));
+  }
+  if (model.process_state.dropped_log_lines) {
+    put("cuckooguard_log_dropped_lines_total",
+        "Lines of the log that were dropped because nobody read standard error.",
+        Type::Counter,
+        static_cast<double>(model.process_state.dropped_log_lines()));
+  }
+  put_certificates(families, model);
+  if (!model.guarded.namespaces.empty()) {
+    const RedisSeen redis = model.process_state.redis.load(std::memory_order_relaxed);
+    put("cuckooguard_upstream_up",
+        "1 while the control connection reaches Redis.",
+        Type::Gauge,
+        redis == RedisSeen::up ? 1.0 : 0.0);
+    put_control(families,
+                model.process.nodes != nullptr ? model.process.nodes->nodes().control()
+                                               : model.redis.control.state);
+  }
+  const ProcessUse use = process_use();
+  put("process_cpu_seconds_total", "User and system time.", Type::Counter, use.cpu_seconds);
+  put("process_resident_memory_bytes", "Resident memory.", Type::Gauge, use.resident_bytes);
+  put("process_virtual_memory_bytes", "Virtual memory.", Type::Gauge, use.virtual_bytes);
+  put("process_start_time_seconds", "Start, since 1970.", Type::Gauge, use.start_time_seconds);
+  put("process_open_fds", "Open file descriptors.", Type::Gauge, use.open_descriptors);
+  put("process_max_fds", "File descriptors there may be.", Type::Gauge, use.descriptors_max);
+}
+
+// The nodes of a Redis that is more than one server, as metrics.
+// Threads and lifetimes: as Model. Limits: guard::NodeView::kShownMax nodes.
+
+using Type = prometheus::MetricType;
+
+void put_node(MetricFamilies& families, const guard::NodeStatus& node) {
+  const std::string port = node.port == 0 ? std::string("none") : std::to_string(node.port);
+  const Labels labels{{"node", node.address}, {"port", port}};
+  if (node.state != guard::NodeState::never) {
+    families.put(
+        {"cuckooguard_node_up", "1 while the node's control connection reaches it.", Type::Gauge},
+        node.state == guard::NodeState::up ? 1.0 : 0.0,
+        labels);
+  }
+  for (const std::string_view role : guard::kNodeRoleNames) {
+    Labels of_role = labels;
+    of_role.push_back({"role", std::string(role)});
+    families.put({"cuckooguard_node_role", "1 for the node's current role.", Type::Gauge},
+                 name_of(node.role) == role ? 1.0 : 0.0,
+                 std::move(of_role));
+  }
+  families.put({"cuckooguard_node_slots", "Slots that the node owns.", Type::Gauge},
+               static_cast<std::uint64_t>(node.slots),
+               labels);
+  if (node.round_trip) {
+    families.put({"cuckooguard_node_round_trip_seconds",
+                  "Time in which the node last replied to its control connection.",
+                  Type::Gauge},
+                 seconds_of(*node.round_trip),
+                 labels);
+  }
+}
+
+void put_nodes(MetricFamilies& families, const Model& model) {
+  if (model.process.nodes == nullptr) {
+    return;
+  }
+  const guard::NodesStatus status = model.process.nodes->nodes();
+  for (const guard::NodeStatus& node : status.shown) {
+    put_node(families, node);
+  }
+  families.put({"cuckooguard_nodes_without_port",
+                "Nodes for which listen.nodes has no port, so that clients are sent to them "
+                "directly.",
+                Type::Gauge},
+               static_cast<std::uint64_t>(status.without_port));
+  families.put({"cuckooguard_nodes_told_age_seconds",
+                "Time since a node last told what the cluster consists of.",
+                Type::Gauge},
+               std::max(0.0, seconds_of(model.now - status.told_at)));
+}
+
+// The filters that applications fill, as metrics: of all together, and of each that
+// filters.named names. What clients name stands in no label.
+// Threads and lifetimes: as Model. Limits: 2 KiB, and 300 bytes for each named filter.
+
+using Type = prometheus::MetricType;
+
+void put_log(MetricFamilies& families, const filled::LogStatus& log, guard::TimePoint now) {
+  families.put({"cuckooguard_application_filter_log_waiting_changes",
+                "Changes that have not come back from the filters' log in Redis.",
+                Type::Gauge},
+               static_cast<std::uint64_t>(log.waiting));
+  families.put({"cuckooguard_application_filter_log_skipped_entries_total",
+                "Entries of the filters' log that do not count: nobody with the secret has "
+                "written them, or they are copies.",
+                Type::Counter},
+               log.skipped);
+  families.put({"cuckooguard_application_filter_log_rereads_total",
+                "How often the filters' log was read again as a whole.",
+                Type::Counter},
+               log.rereads);
+  families.put({"cuckooguard_application_filter_log_unsaved_entries",
+                "Entries of the filters' log behind its last snapshot.",
+                Type::Gauge},
+               log.seq - std::min(log.seq, log.snapshot_seq));
+  if (log.snapshot_at) {
+    families.put({"cuckooguard_application_filter_snapshot_age_seconds",
+                  "Time since a new snapshot of the filters was seen in Redis; left out before "
+                  "the first one of this process.",
+                  Type::Gauge},
+                 std::max(0.0, seconds_of(now - *log.snapshot_at)));
+  }
+}
+
+void put_named(MetricFamilies& families, const guard::Filled& filled) {
+  const std::size_t named = filled.parts().settings.named.size();
+  for (const guard::Filled::Shown& filter : filled.shown(named)) {
+    families.put({"cuckooguard_application_filter_named_items",
+                  "Items in the filter, by its name in filters.named.",
+                  Type::Gauge},
+                 filter.facts.items,
+                 {{"filter", filter.name}});
+    families.put({"cuckooguard_application_filter_named_memory_bytes",
+                  "Memory of the filter, by its name in filters.named.",
+                  Type::Gauge},
+                 filter.facts.bytes,
+                 {{"filter", filter.name}});
+  }
+}
+
+void put_filled(MetricFamilies& families, const Model& model) {
+  if (model.guarded.filled == nullptr) {
+    return;
+  }
+  const guard::Filled& filled = *model.guarded.filled;
+  const guard::Filled::Parts& parts = filled.parts();
+  const filled::Filters::Totals totals = parts.filters.totals();
+  const auto put = [&](const char* name, const char* help, std::uint64_t value) {
+    families.put({name, help, Type::Gauge}, value);
+  };
+  put("cuckooguard_application_filters", "Filters that applications fill.", totals.filters);
+  put("cuckooguard_application_filters_max",
+      "Filters that applications may fill (filters.max_filters).",
+      std::uint64_t{parts.settings.max_filters});
+  put("cuckooguard_application_filter_items",
+      "Items in the filters that applications fill.",
+      totals.items);
+  put("cuckooguard_application_filter_memory_bytes",
+      "Memory of the filters that applications fill.",
+      totals.bytes - totals.unsure_bytes);
+  put("cuckooguard_application_filters_unsure",
+      "Filters that applications fill, for which this guard has no room: look-ups say 1.",
+      totals.unsure);
+  put("cuckooguard_application_filter_memory_max_bytes",
+      "Memory that the filters that applications fill may take (filters.max_memory).",
+      parts.settings.max_memory);
+  put("cuckooguard_application_filters_ready",
+      "1 while look-ups in filters that applications fill are answered: all is here that any "
+      "guard was told.",
+      parts.store.is_current(model.now) ? 1 : 0);
+  for (std::size_t i = 0; i < guard::FilledCounts::kNames.size(); ++i) {
+    families.put({"cuckooguard_application_filter_changes_total",
+                  "Changes of filters that this guard's clients asked for, by outcome.",
+                  Type::Counter},
+                 filled.counts().of(i),
+                 {{"outcome", std::string(guard::FilledCounts::kNames.at(i))}});
+  }
+  put_named(families, filled);
+  if (const auto log = parts.store.log()) {
+    put_log(families, *log, model.now);
+  }
+}
 
 using guard::FilterTotals;
 using guard::GuardCounters;

@@ -1,5 +1,3 @@
-#include "views/problems.h"
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -9,6 +7,7 @@
 #include "guard/filter_totals.h"
 #include "guard/grouped.h"
 #include "guard/passing.h"
+#include "views/status.h"
 
 namespace cuckooguard::views {
 namespace {

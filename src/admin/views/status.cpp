@@ -11,7 +11,6 @@
 #include "guard/passing.h"
 #include "guard/trouble.h"
 #include "keyspace/printable.h"
-#include "views/problems.h"
 #include "views/process_use.h"
 #include "views/totals.h"
 

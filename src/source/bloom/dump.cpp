@@ -1,9 +1,8 @@
-#include "bloom/dump.h"
-
 #include <expected>
 #include <utility>
 #include <vector>
 
+#include "bloom/key_origin.h"
 #include "foreign/redisbloom.h"
 
 namespace cuckooguard::source {

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "bloom/dump.h"
 #include "bloom/format.h"
 #include "foreign/redisson.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <variant>
 
-#include "file/origin.h"
 #include "file/record_reader.h"
 #include "source/input_file.h"
 

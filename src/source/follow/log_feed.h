@@ -13,21 +13,259 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <expected>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "filter/cuckoo_filter.h"
-#include "follow/deferred_erasures.h"
-#include "follow/pending_changes.h"
+#include "follow/log.h"
 #include "follow/position_proofs.h"
 #include "follow/table_changes.h"
 #include "source/feed.h"
+#include "source/transaction.h"
 
 namespace cuckooguard::source {
+
+// What a log says of a table while its snapshot is being read, and how both become one.
+//
+//   add(transaction) … ─▶ view_is(view) ─▶ add … ─▶ settle() ─▶ rows of the snapshot, but those it
+//                                                               is_settled for ─▶ take()
+//
+// What the view shows of a transaction (Log::View::shows) is one of three things:
+//   visible:  its rows are in the snapshot; nothing to be done.
+//   perhaps:  the snapshot may have it or not: it is in the window around the view. Of the rows
+//             that it touches the last one's word counts: the snapshot's are left out, and those
+//             that are there in the end are inserted.
+//   not_yet:  not in the snapshot: inserted and erased after it, in the log's order.
+// Must: snapshot and changes together are exactly the rows behind the last transaction that was
+// added (tests/source/mysql/pending_changes_test.cpp, integration/exactness).
+//
+// Threads: one at a time, but is_settled(), which after settle() may run beside add(). Errors:
+// add() is false beyond kUndecidedBytesMax without a view, and beyond kWindowRowsMax in the window:
+// the load has failed. is_full(): nothing is lost, but the log has to wait for the load's end.
+// Limits: those three; some 1.2 KiB per transaction of a few rows until there is a view, 40 bytes
+// per row of a large one, 72 per row of the window, 9 per change.
+template <class Log>
+class PendingChanges {
+ public:
+  using Mark = typename Log::Mark;
+  using View = typename Log::View;
+
+  static constexpr std::size_t kUndecidedBytesMax = std::size_t{128} << 20U;
+  static constexpr std::size_t kWindowRowsMax = 1'000'000;
+  static constexpr std::size_t kChangesMax = 8'000'000;
+
+  [[nodiscard]] bool add(const Mark& mark, const Transaction& transaction) {
+    if (view_) {
+      return place(*view_, mark, transaction);
+    }
+    Undecided& added = undecided_.emplace_back(Undecided{mark, transaction});
+    added.transaction.seal();
+    undecided_bytes_ += sizeof(Undecided) + added.transaction.bytes();
+    return undecided_bytes_ <= kUndecidedBytesMax;
+  }
+  [[nodiscard]] bool view_is(const View& view) {
+    view_ = view;
+    bool is_good = true;
+    for (const Undecided& each : undecided_) {
+      is_good = is_good && place(view, each.mark, each.transaction);
+    }
+    std::deque<Undecided>().swap(undecided_);
+    return is_good;
+  }
+  // The log has been read to the window's end: no more rows will be undecided.
+  void settle() { is_closed_ = true; }
+  // After settle(): the snapshot's word on this row does not count.
+  bool is_settled(const RowName& row) const { return window_.contains(row); }
+  bool has_settled() const { return !window_.empty(); }
+
+  bool is_full() const { return hashes_.size() >= kChangesMax; }
+
+  // Those of the window's rows that are there, then all changes, in order.
+  template <class Insert, class Erase>
+  void take(const Insert& insert, const Erase& erase) {
+    for (const auto& [row, image] : window_) {
+      if (image) {
+        insert(*image);
+      }
+    }
+    for (std::size_t i = 0; i < hashes_.size(); ++i) {
+      if (is_insert_[i]) {
+        insert(hashes_[i]);
+      } else {
+        erase(hashes_[i]);
+      }
+    }
+    *this = PendingChanges();
+  }
+
+ private:
+  struct Undecided {
+    Mark mark;
+    Transaction transaction;
+  };
+  struct RowHasher {
+    std::size_t operator()(const RowName& row) const { return row.low; }
+  };
+
+  bool place(const View& view, const Mark& mark, const Transaction& transaction) {
+    const Visibility visibility = view.shows(mark);
+    if (visibility == Visibility::visible) {
+      note_last_word(transaction);
+      return true;
+    }
+    if (visibility == Visibility::perhaps && !is_closed_) {
+      return place_in_window(transaction);
+    }
+    transaction.for_each_insert([&](std::uint64_t hash) { change(hash, true); });
+    transaction.for_each_erase([&](std::uint64_t hash) { change(hash, false); });
+    return true;
+  }
+
+  bool place_in_window(const Transaction& transaction) {
+    transaction.for_each([this](const RowName& row, const Transaction::Image& after) {
+      window_.insert_or_assign(row, after);
+    });
+    // What it deletes may be visible still: it is there, and goes like what is deleted behind the
+    // window.
+    transaction.for_each_erase([this](std::uint64_t hash) {
+      change(hash, true);
+      change(hash, false);
+    });
+    return window_.size() <= kWindowRowsMax;
+  }
+
+  // It is visible; what was settled of its rows before is not the last word any more.
+  void note_last_word(const Transaction& transaction) {
+    if (window_.empty() || is_closed_) {
+      return;
+    }
+    transaction.for_each([this](const RowName& row, const Transaction::Image& after) {
+      if (const auto settled = window_.find(row); settled != window_.end()) {
+        settled->second = after;
+      }
+    });
+  }
+
+  void change(std::uint64_t hash, bool is_insert) {
+    hashes_.push_back(hash);
+    is_insert_.push_back(is_insert);
+  }
+
+  std::deque<Undecided> undecided_;
+  std::size_t undecided_bytes_ = 0;
+  std::optional<View> view_;
+  bool is_closed_ = false;
+  std::unordered_map<RowName, Transaction::Image, RowHasher> window_;
+  std::vector<std::uint64_t> hashes_;
+  std::vector<bool> is_insert_;
+};
+
+// Rows that a log says are gone, until they are gone for all who look.
+//
+// A log has a transaction before its engine commits it: by microseconds, or, while a
+// semi-synchronous replica that must acknowledge it is silent, by seconds. Meanwhile everybody
+// still sees the rows that it deletes. So their keys stay in the filter until the server has shown
+// that it has committed (Log::Committed).
+// Inserts need no such thing: a key that passes too early costs a question.
+//
+// Must: each erasure is made once, or is taken back by an insert of the same hash, which then is
+// not made: so that a row that comes and goes does not fill its buckets with copies.
+//
+// Threads: under the follower's lock. Limits: is_full() beyond kHashesMax: the log has to wait; one
+// transaction may go beyond. Some 60 bytes per row.
+template <class Log>
+class DeferredErasures {
+ public:
+  using Mark = typename Log::Mark;
+  using Reach = typename Log::Reach;
+  using Committed = typename Log::Committed;
+
+  static constexpr std::size_t kHashesMax = 4'000'000;
+
+  // Calls erase(hash) where they can be made at once.
+  template <class Erase>
+  void add(const Mark& mark, const Transaction& transaction, const Erase& erase) {
+    // What waits may be of the same hash.
+    if (committed_ && groups_.empty() && committed_->covers_later(mark)) {
+      transaction.for_each_erase(erase);
+      return;
+    }
+    groups_.push_back({.end = mark, .hashes = {}});
+    transaction.for_each_erase([this](std::uint64_t hash) { add_one(hash); });
+    if (groups_.back().hashes.empty()) {
+      groups_.pop_back();
+    }
+  }
+  // What is added by add_one() is of many transactions, which all end at `applied` or before.
+  void begin_all(Reach applied) { groups_.push_back({.end = std::move(applied), .hashes = {}}); }
+  void add_one(std::uint64_t hash) {
+    groups_.back().hashes.push_back(hash);
+    ++waiting_[hash].erasures;
+    ++hashes_;
+  }
+  // True: one of this hash is not made, and nothing needs to be inserted, since the filter has it
+  // still.
+  bool take_back(std::uint64_t hash) {
+    const auto found = waiting_.find(hash);
+    if (found == waiting_.end() || found->second.taken_back == found->second.erasures) {
+      return false;
+    }
+    ++found->second.taken_back;
+    return true;
+  }
+
+  // Calls erase(hash) for all that can be made by now.
+  template <class Erase>
+  void make(const Committed& committed, const Erase& erase) {
+    committed_ = committed;
+    const auto is_covered = [&committed](const auto& end) { return committed.covers(end); };
+    while (!groups_.empty() && std::visit(is_covered, groups_.front().end)) {
+      for (const std::uint64_t hash : groups_.front().hashes) {
+        if (is_due(hash)) {
+          erase(hash);
+        }
+      }
+      hashes_ -= groups_.front().hashes.size();
+      groups_.pop_front();
+    }
+  }
+  void forget_committed() { committed_.reset(); }
+  bool is_empty() const { return groups_.empty(); }
+  bool is_full() const { return hashes_ >= kHashesMax; }
+
+ private:
+  struct Group {
+    std::variant<Mark, Reach> end;
+    std::vector<std::uint64_t> hashes;
+  };
+  struct Waiting {
+    std::uint32_t erasures = 0;
+    std::uint32_t taken_back = 0;  // of them
+  };
+
+  bool is_due(std::uint64_t hash) {
+    const auto found = waiting_.find(hash);
+    Waiting& waiting = found->second;
+    const bool is_taken_back = waiting.taken_back > 0;
+    waiting.taken_back -= is_taken_back ? 1 : 0;
+    if (--waiting.erasures == 0) {
+      waiting_.erase(found);
+    }
+    return !is_taken_back;
+  }
+
+  std::optional<Committed> committed_;
+  std::deque<Group> groups_;  // in the log's order
+  std::size_t hashes_ = 0;
+  std::unordered_map<std::uint64_t, Waiting> waiting_;
+};
 
 template <class Log>
 class LogFeed final : public RowTarget<Log> {

@@ -1,8 +1,7 @@
-#include "follow/patterned_tables.h"
-
 #include <algorithm>
 
 #include "config/table_pattern.h"
+#include "follow/table_set_state.h"
 
 namespace cuckooguard::source {
 

@@ -67,8 +67,8 @@ class TableSetLoads {
   // `unsynced`: for a row; `refused`: its rows cannot be read. The table is followed no more, and
   // is due after a pause.
   void refuse(TableIndex index, filter::State state, std::string_view why);
-  // It is due again, after a pause that grows if that comes too often (reread_pace.h). Unless it is
-  // in step it shows `state`: `refused` if somebody must mend something, or `loading`.
+  // It is due again, after a pause that grows if that comes too often (table_set_state.h). Unless
+  // it is in step it shows `state`: `refused` if somebody must mend something, or `loading`.
   void fail(TableIndex index, std::string_view why, filter::State state = filter::State::loading);
   // Nobody has begun to read it, or whoever did was stopped: it is due as it was.
   void give_back(TableIndex index);

@@ -3,6 +3,7 @@
 // Threads: with the mutex held, but for what says otherwise.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -14,21 +15,139 @@
 #include <optional>
 #include <random>
 #include <ranges>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "filter/live_filter.h"
-#include "follow/patterned_tables.h"
+#include "follow/log_feed.h"
 #include "follow/position_proofs.h"
-#include "follow/table_place.h"
 #include "source/asking.h"
+#include "source/backoff.h"
+#include "source/feed.h"
 #include "source/feeds.h"
 #include "source/follow_status.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
+
+// One table of a set: the rows that are followed, those that are being read, and when it is to be
+// read again.
+//
+// Threads: under its lock, but that whoever loads a table may read its plan and name_of() without.
+// Lifetimes: the feed outlives it.
+
+// How long a table waits that has to be read again: hardly, unless that comes too often.
+//
+// Each time costs kEach, and time that the table is in step pays it back: kFreely times in a row
+// are free, and one each kEach for good. Beyond that the pause doubles, up to kPauseMax. A reason
+// that stays (what the log says of a table and what a snapshot says do not go together) so costs
+// the database a read every two minutes, not one after the other; one that comes now and then
+// (TRUNCATE, ALTER) costs nothing.
+//
+// Threads: under its lock. Limits: kPauseMax.
+class RereadPace {
+ public:
+  using Duration = std::chrono::nanoseconds;
+
+  static constexpr int kFreely = 10;
+  static constexpr std::chrono::minutes kEach{1};
+  static constexpr std::chrono::seconds kPauseMin{1};
+  static constexpr std::chrono::seconds kPauseMax{120};
+
+  // It has to be read again, and was in step for so long before. Nothing: no pause is due.
+  std::optional<Duration> next(Duration in_step) {
+    debt_ = std::max(debt_ - in_step, Duration::zero()) + kEach;
+    debt_ = std::min<Duration>(debt_, (kFreely + kDoublings + 1) * kEach);
+    if (debt_ <= kFreely * kEach) {
+      return std::nullopt;
+    }
+    const auto doublings = (debt_ - kFreely * kEach - Duration(1)) / kEach;
+    return std::min<Duration>(kPauseMin * (1 << doublings), kPauseMax);
+  }
+
+ private:
+  static constexpr int kDoublings = 7;
+
+  Duration debt_{};
+};
+
+// A table as it was planned, on its way from the log into the feed's filter.
+template <class Log>
+struct TableRows {
+  using Proofs = PositionProofs<typename Log::Position, typename Log::Place>;
+
+  TableRows(typename Log::Plan planned, Feed& owner, const Proofs& proofs)
+      : plan(std::move(planned)), feed(owner, plan, proofs), table(plan, feed) {}
+
+  typename Log::Plan plan;
+  LogFeed<Log> feed;
+  typename Log::Table table;
+  bool is_out_of_step = false;
+  std::string why_out_of_step{};
+};
+
+template <class Log>
+struct TablePlace {
+  explicit TablePlace(Feed* of, std::uint64_t loads_before = 0) : feed(of), loads(loads_before) {}
+
+  Feed* feed;                               // null: the table has gone
+  std::unique_ptr<TableRows<Log>> current;  // in step, unless it is out of step
+  std::unique_ptr<TableRows<Log>> next;     // being read
+  bool is_being_read = false;
+  bool is_due = true;
+  bool is_refused = false;  // until it is loaded
+  TimePoint due_at{};
+  TimePoint published_at{};
+  RereadPace pace{};
+  std::uint64_t loads;
+
+  bool is_there() const { return feed != nullptr; }
+  bool is_in_step() const { return current && !current->is_out_of_step; }
+};
+
+// The namespaces of a source whose tables are given by patterns, and whether it is known which
+// tables those are.
+//
+//   begin_doubt() ─▶ is_due()? ─▶ doubt() ─ they are listed ─▶ settle(doubt)
+//                       ▲                        └─▶ failed(): again after a pause
+//                       └────────────────────────────┘
+//
+// Must: while there is doubt, all keys of these namespaces pass (LiveParts::set_complete).
+//
+// Threads: under its lock; targets() any. Limits: pauses between kPauseMin and kPauseMax.
+class PatternedTables {
+ public:
+  static constexpr std::chrono::milliseconds kPauseMin{100};
+  static constexpr std::chrono::seconds kPauseMax{10};
+
+  explicit PatternedTables(std::span<const Target> targets);
+
+  const std::vector<Target>& targets() const { return targets_; }
+
+  // What comes now in the log may have made, named or dropped a table. Before the position moves,
+  // so that no later proof is trusted for the tables of before.
+  void begin_doubt();
+  // Nothing: there is none. What it gives goes back with the answer to a question asked later.
+  std::optional<std::uint64_t> doubt() const;
+  // False: there is new doubt, ask again.
+  bool settle(std::uint64_t doubt);
+  void failed(TimePoint now) { due_at_ = now + backoff_.next(); }
+  // There is doubt, and the last failure is long enough ago.
+  bool is_due(TimePoint now) const { return doubt() && now >= due_at_; }
+  // Its pattern, of one of them.
+  static bool matches(const Target& target, std::string_view table);
+
+ private:
+  std::vector<Target> targets_;
+  std::uint64_t doubts_ = 1;
+  std::uint64_t listed_ = 0;  // the doubt that was settled last
+  TimePoint due_at_{};
+  Backoff backoff_{kPauseMin, kPauseMax};
+};
 
 using TableIndex = std::size_t;
 

@@ -1,14 +1,20 @@
 #include "mysql/log_applier.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <variant>
 
 namespace cuckooguard::source {
 
-using binlog::QueryKind;
-
 namespace {
+
+using binlog::RowsKind;
+using binlog::Value;
+
+std::unexpected<std::string> refusal(std::string_view what, binlog::DecodeError error) {
+  return std::unexpected(std::string(what) + ": " + std::string(binlog::describe(error)));
+}
 
 constexpr std::string_view kCrashed =
     "the server has crashed since: its tables may not be what its log says";
@@ -24,6 +30,205 @@ bool are_of_one_kin(const LogGtid& a, const LogGtid& b) {
 }
 
 }  // namespace
+
+std::expected<void, std::string> FollowedTable::map(const binlog::TableMap& map, bool is_mariadb) {
+  if (layout_ && layout_->is_same(map)) {
+    return {};
+  }
+  reader_.reset();
+  auto layout = binlog::TableLayout::parse(map, is_mariadb);
+  if (!layout) {
+    return refusal("the log's description of table `" + plan().name + "`", layout.error());
+  }
+  if (auto good = check(*layout); !good) {
+    return good;
+  }
+  std::vector<binlog::ColumnChoice> choices;
+  for (const std::size_t column : needed()) {
+    const MysqlColumn& planned = plan().columns[column];
+    choices.push_back({.column = static_cast<std::uint32_t>(column),
+                       .is_unsigned = planned.is_unsigned(),
+                       .is_binary = planned.type() == MysqlType::bytes,
+                       .is_null_only = plan().is_null_only(column)});
+  }
+  auto reader = binlog::RowReader::make(*layout, choices);
+  if (!reader) {
+    return refusal("a column of table `" + plan().name + "`", reader.error());
+  }
+  layout_ = *std::move(layout);
+  reader_ = std::make_unique<binlog::RowReader>(*std::move(reader));
+  return {};
+}
+
+// The log speaks of the table as it was planned.
+std::expected<void, std::string> FollowedTable::check(const binlog::TableLayout& layout) const {
+  const auto changed = [this](const std::string& how) {
+    return std::unexpected("table `" + plan().name + "` has changed: " + how);
+  };
+  const std::size_t columns = plan().columns.size() + plan().hidden_columns;
+  if (layout.columns().size() != columns) {
+    return changed("it has " + std::to_string(layout.columns().size()) +
+                   " columns in the log and " + std::to_string(columns) + " in the schema");
+  }
+  for (const std::size_t column : needed()) {
+    const std::string_view name = layout.columns()[column].name;
+    if (!name.empty() && name != plan().columns[column].name) {
+      return changed("column " + std::to_string(column + 1) + " is `" + std::string(name) +
+                     "` in the log and `" + plan().columns[column].name + "` in the schema");
+    }
+  }
+  for (std::size_t column = 0; column < plan().columns.size(); ++column) {
+    const bool is_read = std::ranges::find(needed(), column) != needed().end();
+    if (const auto why =
+            why_not_the_same(plan().columns[column], layout.columns()[column], is_read)) {
+      return changed(*why);
+    }
+  }
+  return {};
+}
+
+std::expected<void, std::string> FollowedTable::rows(const binlog::Rows& rows) {
+  if (!reader_) {
+    return std::unexpected("the log has rows of table `" + plan().name +
+                           "` without its description");
+  }
+  if (const auto opened = reader_->open(rows); !opened) {
+    return refusal("rows of table `" + plan().name + "`", opened.error());
+  }
+  for (;;) {
+    const auto more = reader_->next();
+    if (!more) {
+      return refusal("a row of table `" + plan().name + "`", more.error());
+    }
+    if (!*more) {
+      return {};
+    }
+    if (auto added = add_row(rows.kind); !added) {
+      return added;
+    }
+  }
+}
+
+std::expected<void, std::string> FollowedTable::add_row(RowsKind kind) {
+  std::optional<RowValues> before;
+  std::optional<RowValues> after;
+  if (kind != RowsKind::write) {
+    const auto values = read(false, before_);
+    if (!values) {
+      return std::unexpected(values.error());
+    }
+    before = *values;
+  }
+  if (kind != RowsKind::erase) {
+    const auto values = read(true, after_);
+    if (!values) {
+      return std::unexpected(values.error());
+    }
+    after = *values;
+  }
+  return change(before, after);
+}
+
+// A column that is absent after an update has not changed.
+std::expected<RowValues, std::string> FollowedTable::read(bool is_after, Values& values) {
+  values.clear();
+  UuidTexts& texts = uuid_texts_.at(is_after ? 1 : 0);
+  texts.resize(plan().uuids.empty() ? 0 : needed().size());
+  for (std::size_t i = 0; i < needed().size(); ++i) {
+    const Value* value = is_after ? &reader_->after(i) : &reader_->before(i);
+    if (is_after && value->state == Value::State::absent) {
+      value = &reader_->before(i);
+    }
+    if (value->state == Value::State::absent) {
+      return std::unexpected("the log has rows of table `" + plan().name + "` without column `" +
+                             plan().columns[needed()[i]].name +
+                             "`: SET GLOBAL binlog_row_image = FULL, in all sessions");
+    }
+    if (value->state == Value::State::null) {
+      values.emplace_back();
+    } else if (plan().is_uuid(needed()[i])) {
+      values.emplace_back(write_uuid(value->text, plan().uuid_order, texts[i]));
+    } else {
+      values.emplace_back(value->text);
+    }
+  }
+  return values;
+}
+
+std::size_t PreparedTransactions::Rows::count() const {
+  return std::accumulate(
+      tables.begin(), tables.end(), std::size_t{0}, [](std::size_t sum, const auto& part) {
+        return sum + part.second.rows();
+      });
+}
+
+bool PreparedTransactions::add(const binlog::Xid& xid, Rows rows) {
+  drop(xid);
+  ended_.erase(xid);
+  const std::size_t count = rows.count();
+  if (prepared_.size() == kCountMax || count > rows_max_ - rows_) {
+    prepared_.clear();
+    rows_ = 0;
+    return false;
+  }
+  rows_ += count;
+  prepared_.emplace(xid, std::move(rows));
+  return true;
+}
+
+std::optional<PreparedTransactions::Rows> PreparedTransactions::end(const binlog::Xid& xid) {
+  note_end(xid);
+  const auto found = prepared_.find(xid);
+  if (found == prepared_.end()) {
+    return std::nullopt;
+  }
+  Rows rows = std::move(found->second);
+  rows_ -= rows.count();
+  prepared_.erase(found);
+  return rows;
+}
+
+void PreparedTransactions::forget(const FollowedTable& table) {
+  for (auto& [xid, rows] : prepared_) {
+    rows_ -= rows.count();
+    std::erase_if(rows.tables, [&table](const auto& part) { return part.first == &table; });
+    rows_ += rows.count();
+  }
+}
+
+XaState PreparedTransactions::state(const binlog::Xid& xid) const {
+  if (prepared_.contains(xid)) {
+    return XaState::prepared;
+  }
+  return ended_.contains(xid) ? XaState::ended : XaState::unknown;
+}
+
+bool PreparedTransactions::is_any_before(std::uint64_t join) const {
+  return std::ranges::any_of(prepared_,
+                             [join](const auto& each) { return each.second.joins < join; });
+}
+
+void PreparedTransactions::drop(const binlog::Xid& xid) {
+  if (const auto found = prepared_.find(xid); found != prepared_.end()) {
+    rows_ -= found->second.count();
+    prepared_.erase(found);
+  }
+}
+
+// Names are used again: only the last end of each counts.
+void PreparedTransactions::note_end(const binlog::Xid& xid) {
+  ended_.insert_or_assign(xid, ++ends_);
+  ended_in_order_.push_back(xid);
+  if (ended_in_order_.size() > kEndedMax) {
+    const auto oldest = ended_.find(ended_in_order_.front());
+    if (oldest != ended_.end() && oldest->second == ends_ - kEndedMax) {
+      ended_.erase(oldest);
+    }
+    ended_in_order_.pop_front();
+  }
+}
+
+using binlog::QueryKind;
 
 LogApplier::LogApplier(LogPosition position, Calls calls)
     : position_(std::move(position)), calls_(std::move(calls)) {}

@@ -21,9 +21,13 @@
 // Source: notes on change following, 2 and 4.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <expected>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,15 +37,134 @@
 #include "binlog/event_decoder.h"
 #include "binlog/payload_reader.h"
 #include "binlog/query_words.h"
+#include "binlog/rows.h"
+#include "binlog/table_layout.h"
+#include "binlog/xid.h"
 #include "follow/joined_tables.h"
-#include "mysql/followed_table.h"
+#include "follow/table_changes.h"
+#include "mysql/column.h"
 #include "mysql/log.h"
 #include "mysql/log_group.h"
 #include "mysql/log_place.h"
 #include "mysql/log_position.h"
-#include "mysql/prepared_transactions.h"
+#include "source/transaction.h"
+#include "source/uuid_bytes.h"
 
 namespace cuckooguard::source {
+
+// Whether a column as the log describes it can be the one that information_schema had when the
+// table was planned.
+//
+// A definition can change without a word in the log (SET sql_log_bin = 0, a table file that was
+// swapped): rows that were read by the old plan would give the values of other columns. What the
+// log always says is a type with its metadata, and whether a column can be NULL; by its settings
+// also signedness, collation and name.
+//
+// Of a column that is read every difference counts. Of others, which only say that columns have
+// moved, types of another kind do: a table must not be read again for ever because of a difference
+// that makes none.
+//
+// Limit: columns that the log describes alike are not told apart, unless by name
+// (binlog_row_metadata = FULL).
+//
+// Threads: pure functions. Errors: a data type that is not known here is taken as it comes.
+// Source: table maps as recorded from MariaDB 10.11 and 11.8 and MySQL 9.7 (tests/binlog/recorded).
+
+// Why not: "column `id` is int(11) in the schema and VARCHAR in the log".
+std::optional<std::string> why_not_the_same(const MysqlColumn& planned,
+                                            const binlog::Column& logged,
+                                            bool is_read);
+
+// One table of a binary log: rows of events become changes (follow/table_changes.h).
+//
+//   map(TABLE_MAP) ─▶ rows(WRITE|UPDATE|DELETE) … ─▶ what a TableChanges does with them
+//
+// Threads: the source's. Errors: a sentence, after which the table is not to be trusted: the log
+// was not understood, and the table must be read again.
+class FollowedTable final : public TableChanges<MysqlLog> {
+ public:
+  using TableChanges::TableChanges;
+
+  bool is(std::string_view schema, std::string_view table) const {
+    return plan().schema == schema && plan().name == table;
+  }
+
+  Done map(const binlog::TableMap& map, bool is_mariadb);
+  Done rows(const binlog::Rows& rows);
+
+ private:
+  using Values = std::vector<std::optional<std::string_view>>;
+  using UuidTexts = std::vector<std::array<char, kUuidTextBytes>>;  // as needed()
+
+  Done check(const binlog::TableLayout& layout) const;
+  // The row at hand, before or after its change.
+  std::expected<RowValues, std::string> read(bool is_after, Values& values);
+  Done add_row(binlog::RowsKind kind);
+
+  std::optional<binlog::TableLayout> layout_;
+  std::unique_ptr<binlog::RowReader> reader_;
+  Values before_;
+  Values after_;
+  std::array<UuidTexts, 2> uuid_texts_;  // of the two
+};
+
+// XA transactions of a log, between their XA PREPARE and their verdict, by name; and the names of
+// those whose verdict was read a short while ago.
+//
+//   add(xid, rows) ─▶ end(xid): rows, to be applied or dropped ─▶ state(xid) is `ended`, until it
+//                     is prepared again
+//
+// Why the ended ones matter: MariaDB logs XA COMMIT before its engine has done it (read_view.h).
+//
+// Threads: the source's, under the follower's lock. Lifetimes: a table is forgotten (forget())
+// before it ends. Errors: add() is false beyond a limit, and then none is kept any more: all tables
+// must be read again, and once more at the verdict of each. Limits: kCountMax transactions and
+// kRowsMax rows in all, some 42 bytes each; kEndedMax names of ended ones, the oldest of which is
+// forgotten.
+
+// As far as a log has been read.
+enum class XaState : std::uint8_t {
+  unknown,   // its PREPARE was not read
+  prepared,  // and has no verdict yet
+  ended,     // its verdict was read
+};
+
+class PreparedTransactions {
+ public:
+  static constexpr std::size_t kCountMax = 1000;
+  static constexpr std::size_t kRowsMax = 8'000'000;
+  static constexpr std::size_t kEndedMax = 10'000;
+
+  struct Rows {
+    std::vector<std::pair<FollowedTable*, Transaction>> tables;
+    std::uint64_t joins = 0;  // of tables, before it: those later do not know its rows
+
+    std::size_t count() const;
+  };
+
+  explicit PreparedTransactions(std::size_t rows_max = kRowsMax) : rows_max_(rows_max) {}
+
+  [[nodiscard]] bool add(const binlog::Xid& xid, Rows rows);
+  // Its verdict has come. Nothing: its rows are not known.
+  std::optional<Rows> end(const binlog::Xid& xid);
+  void forget(const FollowedTable& table);
+
+  bool is_empty() const { return prepared_.empty(); }
+  XaState state(const binlog::Xid& xid) const;
+  // One whose rows a table does not know that joined as this one.
+  bool is_any_before(std::uint64_t join) const;
+
+ private:
+  void drop(const binlog::Xid& xid);
+  void note_end(const binlog::Xid& xid);
+
+  std::size_t rows_max_;
+  std::size_t rows_ = 0;
+  std::map<binlog::Xid, Rows> prepared_;
+  std::uint64_t ends_ = 0;
+  std::map<binlog::Xid, std::uint64_t> ended_;  // which end it was
+  std::deque<binlog::Xid> ended_in_order_;      // up to the last one
+};
 
 class LogApplier {
  public:

@@ -1,15 +1,79 @@
 #include "mysql/log_follower.h"
 
 #include <algorithm>
+#include <chrono>
+#include <expected>
+#include <set>
+#include <stop_token>
 #include <utility>
 #include <variant>
 
+#include "binlog/xid.h"
+#include "follow/pause.h"
+#include "follow/table_set.h"
+#include "mysql/connection.h"
+#include "mysql/log_applier.h"
+#include "mysql/read_view.h"
 #include "mysql/server.h"
+#include "mysql/server_probe.h"
 #include "mysql/table.h"
 #include "mysql/tables.h"
+#include "source/source.h"
 
 namespace cuckooguard::source {
+
 namespace {
+
+// Waits until a MariaDB's engine has ended the XA transactions that its log has ended before: else
+// a read view may not show them, although its position covers them (read_view.h).
+// XA RECOVER lists a transaction until it is done. A listed one is
+//   prepared, as far as the log was read: its verdict will come with the log;
+//   ended: its verdict was read, so that its rows must be waited for;
+//   unknown: its PREPARE was not read. It is waited for too, but may be one that nobody will ever
+//   end; or one whose verdict was logged just before the log was begun to be read, which must then
+//   be done within kXaCommitMax.
+// Threads: its own. Errors: MysqlError, also if one that was ended is not done after kXaCommitMax:
+// the load must be tried again.
+
+inline constexpr std::chrono::seconds kXaCommitMax{1};
+
+constexpr std::chrono::milliseconds kPause{2};  // between looks
+
+std::expected<void, MysqlError> wait_for_xa_commits(MysqlConnection& connection,
+                                                    TableSet<MysqlLog>& tables,
+                                                    const Clock& clock,
+                                                    const std::stop_token& stop) {
+  if (!connection.is_mariadb()) {
+    return {};
+  }
+  const auto is = [&tables](const binlog::Xid& xid, XaState state) {
+    return tables.loads.ask_applier(
+        [&](const LogApplier& applier) { return applier.xa_state(xid) == state; });
+  };
+  const TimePoint until = clock() + kXaCommitMax;
+  auto all = listed_xids(connection);
+  while (all) {
+    std::erase_if(*all, [&](const binlog::Xid& xid) { return is(xid, XaState::prepared); });
+    if (all->empty()) {
+      return {};
+    }
+    if (clock() >= until || !pause_for(kPause, stop)) {
+      break;
+    }
+    const auto now = listed_xids(connection);
+    if (!now) {
+      return std::unexpected(now.error());
+    }
+    std::erase_if(*all, [&now](const binlog::Xid& xid) { return !now->contains(xid); });
+  }
+  if (!all) {
+    return std::unexpected(all.error());
+  }
+  const bool is_one_late =
+      std::ranges::any_of(*all, [&](const binlog::Xid& xid) { return is(xid, XaState::ended); });
+  return is_one_late ? failed("an XA transaction that the log has ended is not done yet")
+                     : std::expected<void, MysqlError>();
+}
 
 // `auto` goes on with max_lag where the server does not serve it.
 bool must_be_strict(const Target& target) {
@@ -33,6 +97,75 @@ void check_tables(MysqlConnection& connection, const Target& target, std::vector
 }
 
 }  // namespace
+
+LockProbe::LockProbe(MysqlLogin login, std::string identity, Clock clock)
+    : login_(std::move(login)),
+      identity_(std::move(identity)),
+      clock_(std::move(clock)),
+      next_(clock_() + kEvery) {}
+
+bool LockProbe::is_connected() {
+  if (connection_) {
+    return true;
+  }
+  auto connection = open_same_server(login_, identity_);
+  // As little as the server allows: none at all, or a second.
+  if (!connection || !connection->run("SET SESSION lock_wait_timeout = 0")) {
+    return false;
+  }
+  connection_.emplace(*std::move(connection));
+  return true;
+}
+
+bool LockProbe::is_somebody_waiting(const MysqlTable& table) {
+  constexpr unsigned kLockWaitTimeout = 1205;
+  bool is_refused = false;
+  if (is_connected() && connection_) {
+    const auto read = connection_->ask("SELECT 1 FROM " + quoted_mysql_name(table.schema) + "." +
+                                       quoted_mysql_name(table.name) + " LIMIT 0");
+    is_refused = !read && read.error().code == kLockWaitTimeout;
+    if (!read && read.error().is_lost()) {
+      connection_.reset();
+    }
+  }
+  next_ = clock_() + kEvery;
+  return is_refused;
+}
+
+std::expected<TableReader, MysqlError> TableReader::open(const Settings& settings) {
+  auto connection = open_same_server(settings.login, settings.identity);
+  if (!connection) {
+    return std::unexpected(connection.error());
+  }
+  return TableReader(*std::move(connection), settings);
+}
+
+std::expected<LogPosition, MysqlError> TableReader::position() {
+  return server_position(connection_);
+}
+
+std::expected<void, MysqlError> TableReader::list(TableSet<MysqlLog>& tables) {
+  return list_tables(tables, connection_);
+}
+
+std::expected<ReadView, MysqlError> TableReader::open_view(const LogPosition& from,
+                                                           TableSet<MysqlLog>& tables,
+                                                           const std::stop_token& stop) {
+  if (auto done = wait_for_xa_commits(connection_, tables, settings_.clock, stop); !done) {
+    return std::unexpected(done.error());
+  }
+  return open_current_view(
+      from, [this] { return settings_.open_view(connection_); }, [this] { return close_view(); });
+}
+
+std::expected<TableEstimate, MysqlError> TableReader::size(const MysqlTable& plan) {
+  locks_.emplace(settings_.login, settings_.identity, settings_.clock);
+  return size_of_mysql_table(connection_, plan.name);
+}
+
+bool TableReader::is_somebody_waiting(const MysqlTable& plan) {
+  return locks_ && locks_->is_due() && locks_->is_somebody_waiting(plan);
+}
 
 LogFollower::LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock)
     : ServerFollower({.name = settings.name,

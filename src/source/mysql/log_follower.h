@@ -32,24 +32,180 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "binlog/event_header.h"
 #include "follow/followed_server.h"
 #include "follow/server_follower.h"
-#include "mysql/log_stream.h"
+#include "follow/table_loader.h"
+#include "follow/table_set.h"
+#include "mysql/connection.h"
+#include "mysql/log.h"
+#include "mysql/log_applier.h"
+#include "mysql/log_place.h"
+#include "mysql/log_position.h"
+#include "mysql/read_view.h"
 #include "mysql/server_probe.h"
-#include "mysql/table_reader.h"
+#include "mysql/table.h"
 #include "source/asking.h"
 #include "source/feeds.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
+
+// Finds the tables that a set's patterns match, until no doubt is left, if it is time to.
+//
+// Threads: the caller's. Errors: MysqlError if the connection is lost. A namespace whose tables
+// cannot be listed passes, and says why; other tables are not held up by it. Limits: kListingsMax
+// questions; then the doubt is left for the next time.
+
+inline constexpr int kListingsMax = 1000;
+
+std::expected<void, MysqlError> list_tables(TableSet<MysqlLog>& tables,
+                                            MysqlConnection& connection);
+
+// Opens a table, which waits for the definition that is being carried out on it. The server's
+// answer.
+using OpenTable = std::function<std::expected<void, MysqlError>(const std::string& table)>;
+
+// Whether not one of these tables exists, although a listing has missed them all. An error if that
+// of one cannot be told.
+std::expected<bool, MysqlError> are_all_gone(const std::vector<std::string>& tables,
+                                             const OpenTable& open);
+
+// A session in which tables are read, as a TableLoader wants it (follow/table_loader.h), and in
+// which a restart looks at them (follow/restore.h).
+//
+// Threads: one, but interrupt(), which is any's. Errors: MysqlError. Limits: whoever waits for a
+// lock on a table that is read, or for who waits, waits LockProbe::kEvery and a little.
+
+// Whether somebody waits for a lock on a table that a load holds by reading it.
+//
+// A transaction keeps a metadata lock on what it has read until it ends. An ALTER waits for it, and
+// all who come later wait for the ALTER, readers too: an application stands still for as long as a
+// load takes. Who waits is not shown to an account with our rights. But a reader that would not
+// wait is refused at once: that is how it is asked here, on a connection of its own, with a
+// statement that reads no row.
+//
+// Threads: its own. Errors: none; who cannot ask hears of nobody, and asks again later. Limits:
+// asks once each kEvery, not before a load has lasted so long; MySQL lets it wait no less than a
+// second.
+// Source: MDL priorities of MariaDB 10.11 (a pending exclusive lock goes before new shared ones),
+// seen with ALTER TABLE.
+class LockProbe {
+ public:
+  static constexpr std::chrono::seconds kEvery{1};
+
+  // `identity`: of the server that is read, server_identity().
+  LockProbe(MysqlLogin login, std::string identity, Clock clock);
+
+  bool is_due() const { return clock_() >= next_; }
+  bool is_somebody_waiting(const MysqlTable& table);
+
+ private:
+  bool is_connected();
+
+  MysqlLogin login_;
+  std::string identity_;
+  Clock clock_;
+  TimePoint next_;
+  std::optional<MysqlConnection> connection_;
+};
+
+class TableReader {
+ public:
+  struct Settings {
+    MysqlLogin login;
+    std::string identity;  // of the server that is followed: server_identity()
+    OpenView open_view;
+    Clock clock;
+  };
+
+  static std::expected<TableReader, MysqlError> open(const Settings& settings);
+  // In a session that is open.
+  TableReader(MysqlConnection connection, Settings settings)
+      : connection_(std::move(connection)), settings_(std::move(settings)) {}
+
+  MysqlConnection& connection() { return connection_; }
+  std::expected<LogPosition, MysqlError> position();
+  std::expected<void, MysqlError> list(TableSet<MysqlLog>& tables);
+  std::expected<MysqlTable, MysqlTrouble> plan(const Target& target, const std::string& table) {
+    return plan_mysql_table(connection_, target, table);
+  }
+  // Once those XA transactions are done that the log has ended (log_follower.cpp).
+  std::expected<ReadView, MysqlError> open_view(const LogPosition& from,
+                                                TableSet<MysqlLog>& tables,
+                                                const std::stop_token& stop);
+  std::expected<void, MysqlError> close_view() { return source::close_view(connection_); }
+  std::expected<TableEstimate, MysqlError> size(const MysqlTable& plan);
+  std::expected<std::optional<std::string>, MysqlError> count(const MysqlTable& plan) {
+    return connection_.value(plan.count_sql());
+  }
+  std::expected<MysqlRows, MysqlError> stream(const MysqlTable& plan) {
+    return connection_.stream(plan.select_sql());
+  }
+  // Asked LockProbe::kEvery at most.
+  bool is_somebody_waiting(const MysqlTable& plan);
+  void interrupt() const { connection_.interrupt(); }
+
+ private:
+  MysqlConnection connection_;
+  Settings settings_;
+  std::optional<LockProbe> locks_;  // since the first table's rows
+};
+
+// A connection on which a server sends its binary log, from a position on.
+//
+// The server speaks at least once per kHeartbeatEvery; whoever hears nothing for
+// MysqlLogin::timeout has lost it. A heartbeat proves that the connection lives, not that it is
+// current (docs/design.md, Sources).
+//
+// Threads: the source's; interrupt() from any.
+// Errors: MysqlError; is_position_gone() if the server has purged, or never had, what comes behind
+// the position: a new snapshot is due. Limits: those of MysqlConnection.
+// Source: MariaDB's "Replication Protocol", MySQL's COM_BINLOG_DUMP_GTID; seen with both servers.
+
+inline constexpr std::chrono::milliseconds kHeartbeatEvery{200};
+
+class LogStream {
+ public:
+  struct Settings {
+    std::uint32_t server_id = 0;  // no other replica's: the server ends the older of two
+    bool ends_at_last = false;    // instead of waiting for more
+    std::optional<LogPlace> place =
+        std::nullopt;  // MariaDB: from here instead, whatever its numbers are
+  };
+
+  // Takes the connection over: it can do nothing else from now on.
+  static std::expected<LogStream, MysqlError> begin(MysqlConnection connection,
+                                                    const LogPosition& position,
+                                                    const Settings& settings);
+
+  // The next event's bytes, valid until the next call; nothing at the end, with `ends_at_last`.
+  std::expected<std::optional<std::string_view>, MysqlError> next();
+
+  // Of the events that come before the first format description.
+  binlog::ChecksumAlgorithm checksum() const { return checksum_; }
+  void interrupt() const { connection_.interrupt(); }
+
+ private:
+  LogStream(MysqlConnection connection, binlog::ChecksumAlgorithm checksum)
+      : connection_(std::move(connection)), checksum_(checksum) {}
+
+  MysqlConnection connection_;
+  binlog::ChecksumAlgorithm checksum_;
+};
+
+bool is_position_gone(const MysqlError& error);
 
 struct LogFollowerSettings {
   std::string name;                // of the source

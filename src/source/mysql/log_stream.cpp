@@ -1,7 +1,7 @@
-#include "mysql/log_stream.h"
-
 #include <span>
 #include <utility>
+
+#include "mysql/log_follower.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -1,5 +1,3 @@
-#include "mysql/logged_column.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -7,6 +5,8 @@
 #include <initializer_list>
 #include <string_view>
 #include <utility>
+
+#include "mysql/log_applier.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -14,7 +14,8 @@
 // For MariaDB the window is empty, but for one thing: it logs XA COMMIT before the engine has done
 // it, not together with it (seen: 10 of 5000 views that were opened beside XA COMMITs did not show
 // the last one). So a row of one that came while the log's word was kept is settled as in a window;
-// and before the view is opened TableLoader waits for those that were logged before (xa_commits.h).
+// and before the view is opened TableLoader waits for those that were logged before
+// (log_follower.cpp).
 //
 // Positions that are read beside the view and taken for its own lose rows, or count them twice
 // (seen; notes on change following, 3 and 6; integration/exactness has the wrong ones, and catches

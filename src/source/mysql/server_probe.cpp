@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "follow/pause.h"
-#include "mysql/proof_dates.h"
 #include "mysql/read_view.h"
 #include "mysql/server.h"
 

@@ -1,11 +1,10 @@
-#include "mysql/table_listing.h"
-
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "mysql/log_follower.h"
 #include "mysql/server_probe.h"
 #include "mysql/tables.h"
 

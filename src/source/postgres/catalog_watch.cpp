@@ -1,6 +1,5 @@
-#include "postgres/catalog_watch.h"
-
 #include "postgres/fingerprints.h"
+#include "postgres/log_follower.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -1,10 +1,9 @@
-#include "postgres/column.h"
-
 #include <algorithm>
 #include <string_view>
 #include <vector>
 
 #include "keyspace/canonical_integer.h"
+#include "postgres/table.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "postgres/copy_row.h"
 #include "postgres/exchange.h"
 #include "postgres/session.h"
 

@@ -33,6 +33,15 @@ struct pg_conn;
 
 namespace cuckooguard::source {
 
+// A row of COPY … TO STDOUT in text format: values between tabs, NULL as \N, other bytes that mean
+// something behind backslashes.
+//
+// Threads: free functions. Errors: false, of a row with another number of columns.
+// Source: PostgreSQL's documentation of COPY, "Text Format", and what CopyAttributeOutText writes.
+
+// Values are undone in place: views into `row`, which has no line end.
+bool parse_copy_row(std::span<char> row, std::span<std::optional<std::string_view>> values);
+
 struct PostgresLogin {
   std::vector<config::Address> addresses;  // several: the first that is no standby
   std::string user;

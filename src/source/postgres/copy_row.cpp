@@ -1,7 +1,7 @@
-#include "postgres/copy_row.h"
-
 #include <cstddef>
 #include <cstring>
+
+#include "postgres/connection.h"
 
 namespace cuckooguard::source {
 namespace {

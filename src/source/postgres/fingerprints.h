@@ -3,7 +3,7 @@
 //
 // pgoutput does not tell of a partition that is attached with its rows, of a table renamed into
 // another one's place before its next row, of a rewrite, of a publication that leaves out deletes
-// from now on. So the catalog is asked with every proof (postgres/server_probe.h), and a table of
+// from now on. So the catalog is asked with every proof (postgres/log_follower.h), and a table of
 // another fingerprint than it was planned with is read again.
 //
 // What has changed and changed back, between two questions or while nobody looked, is known by the
@@ -11,7 +11,7 @@
 // of a table's name, schema and owner, the type of its rows, which ALTER TABLE ... RENAME, SET
 // SCHEMA and OWNER write anew and GRANT, CREATE INDEX, ANALYZE and VACUUM do not. What columns were
 // called meanwhile, and by what the log named rows, the log says itself
-// (postgres/followed_table.h).
+// (postgres/log_applier.h).
 //
 // In it: oid, kind, owner, columns with types, collations and labels of enums, unique keys, the
 // file of rows, persistence, replica identity, row security, the tree of partitions and heirs; and

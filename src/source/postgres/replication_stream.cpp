@@ -1,10 +1,9 @@
-#include "postgres/replication_stream.h"
-
 #include <algorithm>
 #include <array>
 #include <string_view>
 
 #include "pgoutput/replication_message.h"
+#include "postgres/log_follower.h"
 
 namespace cuckooguard::source {
 namespace {

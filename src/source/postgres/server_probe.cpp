@@ -1,5 +1,3 @@
-#include "postgres/server_probe.h"
-
 #include <algorithm>
 #include <exception>
 #include <memory>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "follow/pause.h"
+#include "postgres/log_follower.h"
 #include "postgres/server.h"
 
 namespace cuckooguard::source {

@@ -1,8 +1,7 @@
-#include "postgres/table_reader.h"
-
 #include <algorithm>
 
 #include "follow/pause.h"
+#include "postgres/log_follower.h"
 #include "postgres/server.h"
 #include "postgres/table_checks.h"
 #include "postgres/table_listing.h"

@@ -1,9 +1,9 @@
-#include "sqlite/index_text.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <utility>
+
+#include "sqlite/trigger_log.h"
 
 namespace cuckooguard::source {
 namespace {

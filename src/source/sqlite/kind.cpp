@@ -9,7 +9,6 @@
 #include "sqlite/database.h"
 #include "sqlite/log_follower.h"
 #include "sqlite/origin.h"
-#include "sqlite/row_lookup.h"
 #include "sqlite/table.h"
 #include "sqlite/tables.h"
 #include "sqlite/trigger_log.h"

@@ -2,9 +2,18 @@
 // down.
 #pragma once
 
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "source/row_lookup.h"
 #include "source/source_kind.h"
 
 namespace cuckooguard::source {
+
+// Asks a SQLite database for rows (source/row_lookup.h).
+
+std::unique_ptr<RowLookup> make_sqlite_row_lookup(std::string path, std::vector<Target> targets);
 
 extern const SourceKind kSqlite;
 

@@ -34,22 +34,142 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "filter/key_hash.h"
 #include "source/asking.h"
 #include "source/backoff.h"
+#include "source/feed.h"
 #include "source/feeds.h"
 #include "source/follower.h"
+#include "source/origin.h"
 #include "source/source.h"
-#include "sqlite/log_reader.h"
-#include "sqlite/log_table.h"
+#include "sqlite/database.h"
 #include "sqlite/origin.h"
+#include "sqlite/rows.h"
+#include "sqlite/touched_rows.h"
+#include "sqlite/trigger_log.h"
 
 namespace cuckooguard::source {
+
+// Reads a trigger log: where it ends, whether it still has a place, and what has happened to a
+// table since.
+//
+// Threads: the source's. Errors: TableTrouble; a sentence if the log cannot be right, or a row
+// cannot be guarded: then the table is to be read again, which says what is wrong with it.
+struct LogMark {  // a row of the log
+  std::int64_t seq = 0;
+  std::int64_t mark = 0;
+
+  bool operator==(const LogMark&) const = default;
+};
+
+// Nothing: the log is empty.
+std::expected<std::optional<LogMark>, SqliteError> newest_mark(const SqliteDatabase& database);
+// Whether the log still has this row: then it has everything behind it, too.
+std::expected<bool, SqliteError> has_mark(const SqliteDatabase& database, const LogMark& mark);
+
+class SqliteLogReader {
+ public:
+  SqliteLogReader();
+
+  // Everything behind `from`.
+  std::expected<TouchedRows, TableTrouble> read(const SqliteDatabase& database,
+                                                const LoggedTable& table,
+                                                Feed& feed,
+                                                const LogMark& from);
+
+ private:
+  std::expected<void, std::string> add(const LoggedTable& table,
+                                       Feed& feed,
+                                       const SqliteStatement& change,
+                                       SqliteRow& row,
+                                       TouchedRows& touched);
+  RowName name_of(const LoggedTable& table, const SqliteStatement& change);
+
+  filter::KeyHash name_low_;
+  filter::KeyHash name_high_;
+  std::string bytes_;  // of a row, while its name is made
+};
+
+// One namespace that follows a trigger log: in step with it, or out of step and to be read again.
+//
+//   plan ─▶ load ─▶ in step: gather, apply, prove … ─▶ out of step ─▶ pause ─▶ load
+//     └─▶ refused, until the schema is another          └── a row that cannot be guarded: until
+//                                                           there is a change
+//
+// Deletes: `auto` is trusted if a unique key lies within the identity (rows with a NULL in it have
+// no key, so it need not be NOT NULL), else deferred.
+//
+// Threads: the source's. Errors: SqliteError if the database itself failed; what is wrong with the
+// table is reported by the feed, and passes.
+class SqliteLogTable {
+ public:
+  using Duration = std::chrono::nanoseconds;
+  using Done = std::expected<void, SqliteError>;
+
+  static constexpr Duration kReadAgainMin = std::chrono::milliseconds(100);
+  static constexpr Duration kReadAgainMax = std::chrono::seconds(30);
+  static constexpr int kLoadsPerPause = 3;
+  static constexpr Duration kSteadyAfter = std::chrono::seconds(60);  // in step: pauses begin anew
+
+  SqliteLogTable(Feed feed, Clock clock) : feed_(std::move(feed)), clock_(std::move(clock)) {}
+
+  const Target& target() const { return feed_.target(); }
+  bool is_planned() const { return table_.has_value(); }
+  bool is_in_step() const { return is_in_step_; }
+
+  // Nothing of what was known counts any more.
+  void begin_anew(filter::State state, std::string_view why);
+  // Whether the log's objects for this table are all there; if not, the namespace is refused with
+  // `missing`'s words.
+  using MissingWords = std::function<std::string(const LogObject&)>;
+  std::expected<bool, SqliteError> plan(const SqliteDatabase& database, const MissingWords& words);
+  void refuse(std::string_view why);
+
+  // What is behind `from`, if in step; nothing is changed before all tables have gathered theirs.
+  Done gather(SqliteLogReader& log, const SqliteDatabase& database, const LogMark& from);
+  // The inserts of all tables come before the erases of any.
+  void insert();
+  void erase(TimePoint at);
+  void put_out_of_step(std::string_view why);
+
+  bool is_due(TimePoint now) const;
+  Done load(const SqliteDatabase& database,
+            const std::stop_token& stop,
+            const std::function<void()>& at_check);
+  // A version has been read of. What was refused in it would be refused again.
+  void has_read(Version version);
+  void sees(Version version);
+
+  void prove(TimePoint at);
+  void report_delay(TimePoint now, std::string_view why);
+  void report_refused(std::string_view why);
+  void expire() { feed_.expire(); }
+
+ private:
+  void pause();
+
+  Feed feed_;
+  Clock clock_;
+  std::optional<LoggedTable> table_;  // nothing: it cannot be followed, and the feed says why
+  bool is_in_step_ = false;
+  bool is_worn_ = false;  // in step, but the filter is to be built anew
+  bool is_refused_ = false;
+  std::optional<Version> refused_version_;
+  TimePoint read_at_{};  // not before, if out of step
+  TimePoint in_step_since_{};
+  TimePoint proven_at_ = TimePoint::min();
+  Duration load_time_{0};
+  int failures_ = 0;
+  std::expected<TouchedRows, std::string> touched_;  // in one read transaction
+};
 
 struct SqliteLogSettings {
   std::string path;

@@ -1,8 +1,8 @@
-#include "sqlite/log_reader.h"
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
+
+#include "sqlite/log_follower.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -1,5 +1,3 @@
-#include "sqlite/row_lookup.h"
-
 #include <algorithm>
 #include <span>
 #include <string>
@@ -8,6 +6,7 @@
 #include "keyspace/identity.h"
 #include "source/uuid_bytes.h"
 #include "sqlite/database.h"
+#include "sqlite/kind.h"
 #include "sqlite/rows.h"
 #include "sqlite/table.h"
 #include "sqlite/tables.h"

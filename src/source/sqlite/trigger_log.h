@@ -31,18 +31,103 @@
 // (recursive_triggers).
 #pragma once
 
+#include <cstddef>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "source/source.h"
 #include "sqlite/database.h"
-#include "sqlite/log_objects.h"
 #include "sqlite/table.h"
-#include "sqlite/unique_keys.h"
 
 namespace cuckooguard::source {
+
+// What keeps two rows of a SQLite table apart: its rowid, and its unique indexes.
+//
+// By these a REPLACE finds the rows that it removes. Those over expressions or with a WHERE are
+// known by their text alone, and name no row.
+//
+// Threads: the source's. Errors: SqliteError; a sentence for an index whose text is not understood.
+// Source: sqlite.org/pragma.html (index_list, index_xinfo), lang_createtable.html 5 (rowid).
+
+// The text of a unique index over expressions or with a WHERE, as SQLite's schema keeps it: what it
+// compares.
+//
+//   CREATE UNIQUE INDEX i ON t(lower(mail), note DESC) WHERE gone IS NULL
+//   ─▶ {"lower(mail)", "note"}, "gone IS NULL", {"lower", "mail", "note", "gone" …}
+//
+// No SQL is parsed but quotes, comments and parentheses. Comments are left out, so that a text can
+// stand on a line with others.
+//
+// Threads: free functions. Errors: nothing for a text that is not of this form.
+// Source: sqlite.org/lang_createindex.html, lang_keywords.html (quotes).
+struct SqliteIndexText {
+  std::vector<std::string> parts;
+  std::string condition{};  // empty: all rows are in it
+  std::vector<std::string>
+      words{};  // of both, without quotes: among them the names of the columns that they speak of
+
+  bool operator==(const SqliteIndexText&) const = default;
+};
+
+std::optional<SqliteIndexText> read_index_text(std::string_view create_index);
+
+struct KeyColumn {
+  std::string name;
+  std::string collation;  // the index's; empty: the rowid, which is a number
+
+  bool operator==(const KeyColumn&) const = default;
+};
+
+using UniqueKey = std::vector<KeyColumn>;
+
+// Of all indexes over plain columns and all rows. The rowid, if there is one, comes first: under
+// the name of its INTEGER PRIMARY KEY, or the one of its own names that no column has taken.
+std::expected<std::vector<UniqueKey>, SqliteError> unique_keys(const SqliteDatabase& database,
+                                                               const std::string& table);
+
+struct UniqueText {
+  SqliteIndexText index;
+  std::vector<std::string> columns;  // all of which it may speak, also those that are computed
+};
+
+// Of all others.
+std::expected<std::vector<UniqueText>, TableTrouble> unique_texts(const SqliteDatabase& database,
+                                                                  const std::string& table);
+
+// What a trigger log is in a database's schema: objects with their exact text, found, missed, and
+// made.
+//
+// An object that is there with another text is as good as missing: it is of another configuration
+// or another release.
+//
+// Threads: the caller's. Errors: SqliteError.
+// Source: sqlite.org/schematab.html (how sqlite_schema keeps a statement's text).
+
+inline constexpr std::string_view kLogName = "cuckooguard_log";
+inline constexpr int kLogRowsMax = 100'000;
+inline constexpr std::size_t kLogValuesMax = 16;
+
+// The log's column for the n-th value, from 0.
+std::string log_place(std::size_t n);
+
+struct LogObject {  // of the database's schema
+  bool is_table = false;
+  std::string name;
+  std::string sql;  // as sqlite_schema has it, if it is the one
+};
+
+// What all tables share: the log and what keeps it short. First the table.
+std::vector<LogObject> log_objects();
+
+// Those of `wanted` that are not in the schema, or are there with another text.
+std::expected<std::vector<LogObject>, SqliteError> missing_objects(
+    const SqliteDatabase& database, const std::vector<LogObject>& wanted);
+
+// Statements that make them, and first remove what stands there under their names.
+std::string creation_sql(const std::vector<LogObject>& objects);
 
 struct LoggedValue {
   std::string column;

@@ -1,5 +1,3 @@
-#include "sqlite/unique_keys.h"
-
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "keyspace/identity.h"
+#include "sqlite/trigger_log.h"
 
 namespace cuckooguard::source {
 namespace {

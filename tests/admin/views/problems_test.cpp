@@ -1,5 +1,3 @@
-#include "views/problems.h"
-
 #include <array>
 #include <optional>
 #include <stdexcept>

@@ -1,11 +1,10 @@
-#include "bloom/file_origin.h"
-
 #include <filesystem>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bloom/kind.h"
 #include "harness/temporary_directory.h"
 #include "source/bench.h"
 

@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bloom/dump.h"
 #include "bloom/key_origin.h"
 #include "source/bloom/fake_redis.h"
 #include "source/bloom/made_dumps.h"

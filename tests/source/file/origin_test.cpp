@@ -1,5 +1,3 @@
-#include "file/origin.h"
-
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -8,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include "file/kind.h"
 #include "harness/temporary_directory.h"
 #include "source/bench.h"
 

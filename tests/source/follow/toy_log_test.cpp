@@ -18,7 +18,7 @@
 #include "source/bench.h"
 #include "source/follow/toy_follower.h"
 #include "source/follow/toy_server.h"
-#include "source/source_thread.h"
+#include "source/source_kind.h"
 #include "source/storage_directory.h"
 
 namespace cuckooguard::source {

@@ -1,11 +1,10 @@
-#include "follow/deferred_erasures.h"
-
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "follow/log_feed.h"
 #include "mysql/log_applier.h"
 
 namespace cuckooguard::source {

@@ -1,6 +1,6 @@
-#include "mysql/log_stream.h"
-
 #include <gtest/gtest.h>
+
+#include "mysql/log_follower.h"
 
 namespace cuckooguard::source {
 namespace {

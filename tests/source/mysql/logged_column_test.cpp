@@ -1,7 +1,5 @@
 // What servers logged of tables (tests/binlog/recorded), beside the definitions that these were
 // made by.
-#include "mysql/logged_column.h"
-
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -12,6 +10,7 @@
 
 #include "binlog/event_decoder.h"
 #include "binlog/recording.h"
+#include "mysql/log_applier.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include "binlog/made_events.h"
-#include "mysql/followed_table.h"
 #include "mysql/log_applier.h"
 
 namespace cuckooguard::source {

@@ -1,5 +1,3 @@
-#include "follow/pending_changes.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "follow/log_feed.h"
 #include "mysql/log_applier.h"
 
 namespace cuckooguard::source {
@@ -111,7 +110,7 @@ TEST(PendingChanges, in_the_window_the_last_word_on_a_row_counts_whether_it_was_
   }
 }
 
-// The log has the deletion before it is committed: it waits with the others (deferred_erasures.h).
+// The log has the deletion before it is committed: it waits with the others (log_feed.h).
 TEST(PendingChanges, what_goes_in_the_window_is_there_until_it_is_erased) {
   PendingChanges<MysqlLog> pending;
   ASSERT_TRUE(pending.view_is(view("", 300)));

@@ -1,9 +1,8 @@
-#include "mysql/prepared_transactions.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "mysql/log_applier.h"
 #include "source/mysql/made_log.h"
 
 namespace cuckooguard::source {

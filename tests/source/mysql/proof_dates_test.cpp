@@ -1,7 +1,6 @@
-#include "mysql/proof_dates.h"
-
 #include <gtest/gtest.h>
 
+#include "mysql/server_probe.h"
 #include "source/bench.h"
 
 namespace cuckooguard::source {

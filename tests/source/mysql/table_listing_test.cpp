@@ -1,11 +1,11 @@
-#include "mysql/table_listing.h"
-
 #include <expected>
 #include <map>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "mysql/log_follower.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -1,5 +1,3 @@
-#include "postgres/column.h"
-
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,6 +5,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "postgres/table.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -1,10 +1,10 @@
-#include "postgres/copy_row.h"
-
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "postgres/connection.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -1,5 +1,3 @@
-#include "postgres/followed_table.h"
-
 #include <string>
 #include <variant>
 
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pgoutput/message_decoder.h"
+#include "postgres/log_applier.h"
 #include "source/postgres/made_log.h"
 
 namespace cuckooguard::source {

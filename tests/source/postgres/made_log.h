@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "postgres/followed_table.h"
 #include "postgres/log.h"
+#include "postgres/log_applier.h"
 
 namespace cuckooguard::source {
 

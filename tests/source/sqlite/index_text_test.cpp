@@ -1,11 +1,11 @@
-#include "sqlite/index_text.h"
-
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "sqlite/trigger_log.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "harness/temporary_directory.h"
 #include "source/bench.h"
-#include "source/rescan.h"
+#include "source/source_kind.h"
 #include "source/sqlite/writer.h"
 #include "sqlite/origin.h"
 #include "sqlite/tables.h"

@@ -1,7 +1,5 @@
 // Asked of a SQLite database: the row with an identity, of whatever form the column keeps its
 // values in.
-#include "sqlite/row_lookup.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
@@ -9,6 +7,7 @@
 #include "harness/temporary_directory.h"
 #include "source/bench.h"
 #include "source/sqlite/writer.h"
+#include "sqlite/kind.h"
 
 namespace cuckooguard::source {
 namespace {
