@@ -133,6 +133,20 @@ void GreetedConnection::greet_anew() {
   if (std::exchange(is_touched_, false)) {
     touch();
   }
+  send_what_waits();
+}
+
+// What a new connection is anyway it needs not to be told: then nothing is owed there.
+void GreetedConnection::send_what_waits() {
+  if (owed_ > 0) {
+    return;
+  }
+  if (!waiting_.empty()) {
+    connection_->send(std::exchange(waiting_, {}));
+  }
+  if (finish_is_due_) {
+    finish_sending();
+  }
 }
 
 void GreetedConnection::close() {
@@ -177,12 +191,7 @@ void GreetedConnection::on_upstream_bytes(std::string_view bytes) {
     owner_->on_upstream_lost();
     return;
   }
-  if (owed_ == 0 && !waiting_.empty()) {
-    connection_->send(std::exchange(waiting_, {}));
-  }
-  if (owed_ == 0 && finish_is_due_) {
-    finish_sending();
-  }
+  send_what_waits();
   if (was_greeting && owed_ == 0) {
     greeting_deadline_.reset();
     is_touched_ = false;

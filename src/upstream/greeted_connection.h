@@ -88,6 +88,7 @@ class GreetedConnection final : public io::Disposable, Connection::Owner, LoginP
   std::unique_ptr<Connection> connect();
   void await_greeting();
   void greet_anew();
+  void send_what_waits();
   bool take_greeting(std::string_view& bytes);
   bool is_turned_away(std::string_view bytes);
   resp::ConnectionState as_said(const resp::ConnectionState& state) const;

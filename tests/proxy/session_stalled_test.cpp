@@ -225,5 +225,22 @@ TEST_F(Stalled, a_lease_that_redis_has_closed_meanwhile_is_replaced) {
   EXPECT_FALSE(has_been_closed(b));
 }
 
+TEST_F(Stalled, what_waits_for_a_lease_that_has_died_goes_at_once_where_there_is_nothing_to_tell) {
+  const auto a = connect();
+  send(a, command("CLIENT SETNAME web"));
+  answer(0, kOk);
+  const auto b = connect();
+  peers_.at(b).send(command("CLIENT GETNAME"));
+  run(milliseconds(1));
+  EXPECT_EQ(redis_has_got(0),
+            command("CLIENT SETNAME web") + "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$0\r\n\r\n");
+  redis(0).reset();
+  run(milliseconds(1));
+  ASSERT_EQ(upstreams(), 2U);
+  peers_.at(b).send(command("GET x"));
+  run(milliseconds(1));
+  EXPECT_EQ(redis_has_got(1), command("CLIENT GETNAME") + command("GET x"));
+}
+
 }  // namespace
 }  // namespace cuckooguard::proxy
