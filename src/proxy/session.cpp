@@ -161,6 +161,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
   const std::string_view raw = input.substr(0, scan.consumed);
   switch (scan.outcome) {
     case resp::ScanOutcome::incomplete:
+      wait_for_more();
       if (input_.is_ahead()) {
         send_ahead(input);
       }

@@ -449,6 +449,7 @@ class Session final : public io::Disposable,
     return !waits_for_promises() && may_travel(lane, needs);
   }
   void let_go();
+  void wait_for_more();
   bool may_take_chunk(const resp::Scan& scan, std::string_view raw);
   void take_chunk(const resp::Scan& scan, std::string_view raw);
   void send_ahead(std::string_view input);

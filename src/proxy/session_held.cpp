@@ -144,6 +144,14 @@ void Session::let_go() {
   }
 }
 
+// The end of what is at hand has not come. Its front may have been held, for a length that is too
+// large for who has not logged in: for others it is not, and nothing but its end would wake it.
+void Session::wait_for_more() {
+  if (held_) {
+    let_go();
+  }
+}
+
 // Asks again for what is held. `refusal`: Redis's error is its reply, unless it is empty.
 void Session::go_on(std::string_view refusal) {
   if (!held_ || phase_ >= Phase::ending) {

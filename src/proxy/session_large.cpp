@@ -7,7 +7,11 @@ namespace cuckooguard::proxy {
 bool Session::may_take_chunk(const resp::Scan& scan, std::string_view raw) {
   const bool is_key_to_come = scan.begins && raw.size() < guard::FilledCommands::kKeyIsInFront &&
                               worker_.filled_commands.must_see_key(worker_.arguments.views());
-  return !is_key_to_come && may_go_to_redis(redis::Lane::own);
+  if (is_key_to_come) {
+    wait_for_more();
+    return false;
+  }
+  return may_go_to_redis(redis::Lane::own);
 }
 
 void Session::take_chunk(const resp::Scan& scan, std::string_view raw) {

@@ -148,6 +148,26 @@ TEST_F(PasswordSet, bytes_that_are_no_command_are_told_so_without_a_question) {
   EXPECT_EQ(redis_got(1), "*1\r\n+PING\r\n");
 }
 
+// While it waits, its length is too large for who has not logged in; then Redis lets the client in.
+TEST_F(PasswordSet, a_command_of_which_a_part_has_waited_is_read_to_its_end) {
+  shop_.facts.withdraw_users();
+  const auto a = connect();
+  const std::string front = "*12\r\n$3\r\nDEL\r\n";
+  send(a, command("EVAL x 0") + front);
+  EXPECT_EQ(redis_got(0), command("EVAL x 0"));
+  redis_sends(0, kOk);
+  EXPECT_EQ(got(a), kOk);
+  std::string keys;
+  for (int i = 0; i < 11; ++i) {
+    keys += "$1\r\nk\r\n";
+  }
+  send(a, keys);
+  ASSERT_EQ(upstreams(), 2U);
+  EXPECT_EQ(redis_got(1), kProbe);
+  redis_sends(1, kPong);
+  EXPECT_EQ(redis_got(1), front + keys);
+}
+
 // Its greeting is refused, since there is nothing to log in to, and must not cost it anything.
 TEST_F(PasswordRemoved, clients_that_have_given_it_go_on) {
   const auto a = connect();
