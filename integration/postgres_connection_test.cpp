@@ -373,7 +373,7 @@ TEST_F(PostgresConnections, know_the_server_again) {
   const std::string identity = source::server_identity(connection).value();
   PostgresConnection replication = open(Purpose::replication);
   EXPECT_EQ(source::server_identity(replication).value(), identity);
-  EXPECT_EQ(identity,
+  EXPECT_EQ(source::timeline_of(identity),
             session_->value("SELECT system_identifier FROM pg_control_system()") + "/00000001");
   EXPECT_TRUE(PostgresConnection::open_same(login(), identity));
   EXPECT_FALSE(PostgresConnection::open_same(login(), identity + "0"));
