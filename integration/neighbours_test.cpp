@@ -42,11 +42,6 @@ RawClient asks(const GuardProcess& guard, std::initializer_list<std::string_view
   return client;
 }
 
-void let_pass(milliseconds time) {
-  const auto at = SteadyClock::now() + time;
-  (void)eventually([at] { return SteadyClock::now() >= at; });
-}
-
 class SilentRelay : public testing::Test {
  protected:
   RedisServer redis_;

@@ -209,7 +209,7 @@ class WellBehaved {
       while (!stop.stop_requested()) {
         call({"SET", key_, "1"}, kOk);
         call({"GET", key_}, bulk("1"));
-        (void)eventually([] { return false; }, harness::milliseconds(1));
+        let_pass(harness::milliseconds(1));
       }
     } catch (const std::exception& closed) {
       waits_.error = closed.what();
@@ -284,7 +284,7 @@ class WorstWait : public testing::TestWithParam<NamedDoor> {
           }
         });
       }
-      (void)eventually([] { return false; }, kSeconds);
+      let_pass(kSeconds);
     }
     const Measured measured{.control = direct.end(), .guarded = guarded.end()};
     EXPECT_EQ(measured.control.error, "");

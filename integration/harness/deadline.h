@@ -58,4 +58,9 @@ template <typename Condition>
   return true;
 }
 
+// For what takes its time: a test that waits for something has eventually().
+inline void let_pass(milliseconds time) {
+  (void)eventually([] { return false; }, time);
+}
+
 }  // namespace cuckooguard::harness

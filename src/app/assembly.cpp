@@ -32,7 +32,6 @@
 #include "upstream/redis_calls.h"
 
 namespace cuckooguard::app {
-
 namespace {
 
 // The connections to Redis that sources ask for (source/redis_session.h): to wherever a key is at

@@ -16,7 +16,6 @@
 #include "upstream/cluster_watch.h"
 
 namespace cuckooguard::app {
-
 namespace {
 
 upstream::Questions questions_for(const config::Upstream& redis,

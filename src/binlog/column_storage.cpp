@@ -4,7 +4,6 @@
 #include "binlog/table_layout.h"
 
 namespace cuckooguard::binlog {
-
 namespace {
 
 constexpr std::uint16_t kByteLengthMax = 255;

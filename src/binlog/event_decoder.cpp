@@ -14,7 +14,6 @@
 #include "binlog/event_bodies.h"
 
 namespace cuckooguard::binlog {
-
 namespace {
 
 // MariaDB's compressed block (log_bin_compress): what a compressed QUERY or row event has in place

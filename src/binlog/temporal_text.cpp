@@ -7,7 +7,6 @@
 #include "binlog/rows.h"
 
 namespace cuckooguard::binlog {
-
 namespace {
 
 constexpr std::array<std::uint32_t, 7> kPowerOfTen = {1, 10, 100, 1000, 10000, 100000, 1000000};

@@ -8,7 +8,6 @@
 #include "binlog/rows.h"
 
 namespace cuckooguard::binlog {
-
 namespace {
 
 using Text = std::expected<std::string_view, DecodeError>;

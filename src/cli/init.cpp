@@ -36,7 +36,6 @@
 #include "upstream/not_allowed.h"
 
 namespace cuckooguard::cli {
-
 namespace {
 
 // Redis, asked once what the control connection will ask, of somebody who sets a guard up.

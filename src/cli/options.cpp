@@ -13,7 +13,6 @@
 #include "keyspace/printable.h"
 
 namespace cuckooguard::cli {
-
 namespace {
 
 // What there is without a subcommand.

@@ -8,7 +8,6 @@
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::cluster {
-
 namespace {
 
 bool is_port(std::string_view key) {

@@ -19,7 +19,6 @@
 #include "keyspace/printable.h"
 
 namespace cuckooguard::config {
-
 namespace {
 
 // `filters` -> FilledFilters.

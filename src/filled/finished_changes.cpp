@@ -1,9 +1,9 @@
-#include "filled/finished_changes.h"
-
 #include <algorithm>
 #include <chrono>
 #include <exception>
 #include <iterator>
+
+#include "filled/store.h"
 
 namespace cuckooguard::filled {
 

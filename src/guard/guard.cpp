@@ -9,7 +9,6 @@
 #include "resp/request_scanner.h"
 
 namespace cuckooguard::guard {
-
 namespace {
 
 bool is_large(std::span<const std::string_view> arguments) {

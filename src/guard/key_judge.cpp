@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace cuckooguard::guard {
-
 namespace {
 
 keyspace::Lookup without_number(keyspace::Lookup found) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace cuckooguard::guard {
-
 namespace {
 
 // A share in a small overlay: a pipeline or two.

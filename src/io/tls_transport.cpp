@@ -14,7 +14,6 @@
 #include "io/tls_errors.h"
 
 namespace cuckooguard::io {
-
 namespace {
 
 // What one TLS record is made of: many small pieces are worth a copy, since each record costs 22

@@ -11,7 +11,6 @@
 #include "keyspace/overlap.h"
 
 namespace cuckooguard::keyspace {
-
 namespace {
 
 // What the templates said about a key so far.

@@ -10,7 +10,6 @@
 #include "io/clock.h"
 
 namespace cuckooguard::log {
-
 namespace {
 
 spdlog::level::level_enum spdlog_level(config::LogLevel level) {

@@ -8,7 +8,6 @@
 #include "io/consumed_front.h"
 
 namespace cuckooguard::proxy {
-
 namespace {
 
 using redis::ChangeKind;

@@ -12,7 +12,6 @@
 #include "redis/word.h"
 
 namespace cuckooguard::redis {
-
 namespace {
 
 // A command's name in lower case as three words: cheap to compute, to hash and to compare, at run

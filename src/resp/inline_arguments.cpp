@@ -1,7 +1,6 @@
 #include "resp/request_scanner.h"
 
 namespace cuckooguard::resp {
-
 namespace {
 
 // isspace() of the C locale.

@@ -10,7 +10,6 @@
 #include "resp/reply_shape.h"
 
 namespace cuckooguard::resp {
-
 namespace {
 
 // Replies of the usual kinds that are all there, read the quick way: strings, short lines.

@@ -5,7 +5,6 @@
 #include "resp/request_scanner.h"
 
 namespace cuckooguard::resp {
-
 namespace {
 
 // The longest text string2ll reads: it wants fewer than LONG_STR_SIZE (21) characters.

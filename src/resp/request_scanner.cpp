@@ -6,7 +6,6 @@
 #include "resp/fast_line.h"
 
 namespace cuckooguard::resp {
-
 namespace {
 
 // "$0" CRLF CRLF: the least an argument costs.

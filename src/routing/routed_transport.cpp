@@ -7,7 +7,6 @@
 #include "upstream/cluster_watch.h"
 
 namespace cuckooguard::routing {
-
 namespace {
 
 constexpr std::string_view kAsking = "*1\r\n$6\r\nASKING\r\n";

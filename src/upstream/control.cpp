@@ -15,7 +15,6 @@
 #include "upstream/server_reply.h"
 
 namespace cuckooguard::upstream {
-
 namespace {
 
 constexpr const char* kDefaultUser = "default";

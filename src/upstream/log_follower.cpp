@@ -13,7 +13,6 @@
 #include "upstream/redis_connector.h"
 
 namespace cuckooguard::upstream {
-
 namespace {
 
 constexpr std::chrono::seconds kCallTimeout{2};

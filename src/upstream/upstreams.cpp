@@ -7,7 +7,6 @@
 #include "io/consumed_front.h"
 
 namespace cuckooguard::upstream {
-
 namespace {
 
 using namespace std::chrono_literals;

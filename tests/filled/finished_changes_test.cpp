@@ -1,5 +1,3 @@
-#include "filled/finished_changes.h"
-
 #include <array>
 #include <atomic>
 #include <chrono>

@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 namespace cuckooguard::http {
-
 namespace {
 
 namespace asio = boost::asio;

@@ -21,13 +21,14 @@
 #include "views/process_use.h"
 
 namespace cuckooguard::views {
-
 namespace {
 
-// The metrics of all sources.
-// Threads and lifetimes: as Model.
-
+using guard::FilterTotals;
+using guard::GuardCounters;
+using guard::NamespaceCounters;
 using Type = prometheus::MetricType;
+
+// The metrics of all sources.
 
 void put_source(MetricFamilies& families,
                 const Model& model,
@@ -80,9 +81,6 @@ void put_sources(MetricFamilies& families, const Model& model) {
 
 // The metrics of the process itself: its configuration, clients, log, certificates, and whether it
 // reaches Redis.
-// Threads and lifetimes: as Model.
-
-using Type = prometheus::MetricType;
 
 // Whether Redis lets the guard ask.
 void put_control(MetricFamilies& families, redis::ControlReport::State now) {
@@ -176,9 +174,7 @@ void put_process(MetricFamilies& families, const Model& model) {
 }
 
 // The nodes of a Redis that is more than one server, as metrics.
-// Threads and lifetimes: as Model. Limits: guard::NodeView::kShownMax nodes.
-
-using Type = prometheus::MetricType;
+// Limits: guard::NodeView::kShownMax nodes.
 
 void put_node(MetricFamilies& families, const guard::NodeStatus& node) {
   const std::string port = node.port == 0 ? std::string("none") : std::to_string(node.port);
@@ -229,9 +225,7 @@ void put_nodes(MetricFamilies& families, const Model& model) {
 
 // The filters that applications fill, as metrics: of all together, and of each that
 // filters.named names. What clients name stands in no label.
-// Threads and lifetimes: as Model. Limits: 2 KiB, and 300 bytes for each named filter.
-
-using Type = prometheus::MetricType;
+// Limits: 2 KiB, and 300 bytes for each named filter.
 
 void put_log(MetricFamilies& families, const filled::LogStatus& log, guard::TimePoint now) {
   families.put({"cuckooguard_application_filter_log_waiting_changes",
@@ -318,11 +312,6 @@ void put_filled(MetricFamilies& families, const Model& model) {
     put_log(families, *log, model.now);
   }
 }
-
-using guard::FilterTotals;
-using guard::GuardCounters;
-using guard::NamespaceCounters;
-using Type = prometheus::MetricType;
 
 template <class Counters>
 struct CounterMetric {

@@ -12,7 +12,6 @@
 #include "source/input_file.h"
 
 namespace cuckooguard::source {
-
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{1} << 20U;

@@ -22,7 +22,6 @@
 #include "source/input_file.h"
 
 namespace cuckooguard::source {
-
 namespace {
 
 // One reading of a text file from its first record to its last, for every namespace that wants its

@@ -21,7 +21,6 @@
 #include "source/uuid_bytes.h"
 
 namespace cuckooguard::source {
-
 namespace {
 
 // Asks the server that is followed for rows (source/row_lookup.h).

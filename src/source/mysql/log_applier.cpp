@@ -6,7 +6,6 @@
 #include <variant>
 
 namespace cuckooguard::source {
-
 namespace {
 
 using binlog::RowsKind;

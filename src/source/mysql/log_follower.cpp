@@ -21,7 +21,6 @@
 #include "source/source.h"
 
 namespace cuckooguard::source {
-
 namespace {
 
 // Waits until a MariaDB's engine has ended the XA transactions that its log has ended before: else

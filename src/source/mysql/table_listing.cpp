@@ -9,7 +9,6 @@
 #include "mysql/tables.h"
 
 namespace cuckooguard::source {
-
 namespace {
 
 // A definition in the log may be visible a moment later: MySQL commits it after it has logged it.

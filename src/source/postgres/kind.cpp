@@ -27,7 +27,6 @@
 #include "source/storage_directory.h"
 
 namespace cuckooguard::source {
-
 namespace {
 
 // Asks the server that is followed for rows (source/row_lookup.h).

@@ -148,7 +148,7 @@ class PostgresApplier {
     return !has_last() || last_bytes_ > most ||
            position_.lsn().value > last_.commit.lsn.value + most;
   }
-  // A table that has all up to `read` has nothing that another history could have otherwise.
+  // A table that was read no later than there has nothing that another history has otherwise.
   PostgresPosition last_end() const { return PostgresPosition(last_.last.end); }
   // From there on the server sends the last transaction once more.
   PostgresPosition resume_position() const {

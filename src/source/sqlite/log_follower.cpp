@@ -12,7 +12,6 @@
 #include "sqlite/trigger_install.h"
 
 namespace cuckooguard::source {
-
 namespace {
 
 using filter::EraseOutcome;

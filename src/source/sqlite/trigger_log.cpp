@@ -8,7 +8,6 @@
 #include <variant>
 
 namespace cuckooguard::source {
-
 namespace {
 
 constexpr int kLogRowsPerRemoval = 100;
