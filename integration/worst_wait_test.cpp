@@ -137,7 +137,6 @@ class OnePort final : public OfCluster {
  public:
   OnePort() {
     const std::string nodes = std::to_string(free_port());
-    port_ = free_port();
     guard_.emplace(GuardProcess::on_port("listen: [ " + port_address(port_) +
                                          ", { nodes: '127.0.0.1:" + nodes + "-" + nodes +
                                          "' } ]\n" + yaml(upstream())));
@@ -145,7 +144,7 @@ class OnePort final : public OfCluster {
   Place place() const override { return OfCluster::place(port_, port_); }
 
  private:
-  std::uint16_t port_ = 0;
+  const std::uint16_t port_ = free_port();
 };
 
 class NodePorts final : public OfCluster {

@@ -293,7 +293,7 @@ void PostgresServer::freeze() {
   }
 }
 
-void PostgresServer::thaw() {
+void PostgresServer::thaw() const {
   for (const pid_t process : processes()) {
     ::kill(process, SIGCONT);
   }

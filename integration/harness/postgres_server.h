@@ -87,7 +87,7 @@ class PostgresServer {
   void kill();    // SIGKILL, to its processes too
   void stop();    // what is in its way is ended, and it waits until all is written
   void freeze();  // SIGSTOP, to its processes too
-  void thaw();
+  void thaw() const;
   // On the same port and data; `more` settings count this time.
   void start_again(const std::vector<std::string>& more = {}) { start(more); }
 

@@ -105,8 +105,10 @@ class TlsSides {
     std::chrono::sys_seconds until;
     std::ptrdiff_t steps = 0;
   };
-  std::map<std::string, Warned> warned_;                 // by the certificate's file
-  io::BlockingThread thread_{{.name = "certificates"}};  // ends first
+  std::map<std::string, Warned> warned_;  // by the certificate's file
+  // Ends first. It is waited for: what reads a certificate must not do so while the process ends,
+  // which takes the library's locks away.
+  io::BlockingThread thread_{{.patience = std::chrono::seconds(1), .name = "certificates"}};
 };
 
 }  // namespace cuckooguard::app
