@@ -107,12 +107,7 @@ void DumpReader::end_section() {
           return;
         }
       }
-      auto layer = file_->finish();
-      if (!layer) {
-        fail(layer.error().what);
-        return;
-      }
-      layers_.push_back(*std::move(layer));
+      layers_.push_back(std::move(file_));
       section_ = --layers_left_ == 0 ? Section::sum : Section::length;
       break;
     }
@@ -159,7 +154,15 @@ std::expected<std::unique_ptr<FilledFilter>, std::string> DumpReader::finish() {
   if (error_ || section_ != Section::over || !shape_) {
     return std::unexpected(error_.value_or(std::string(kNoDump)));
   }
-  auto filter = std::make_unique<FilledFilter>(*shape_, std::move(layers_), items_, erased_);
+  FilledFilter::Layers layers;
+  for (const auto& file : layers_) {
+    auto layer = file->finish();
+    if (!layer) {
+      return std::unexpected(layer.error().what);
+    }
+    layers.push_back(*std::move(layer));
+  }
+  auto filter = std::make_unique<FilledFilter>(*shape_, std::move(layers), items_, erased_);
   if (const auto misfit = filter->misfit()) {
     return std::unexpected(*misfit);
   }

@@ -118,14 +118,24 @@ Outcome Filters::apply(const Operation& operation) {
   return outcome;
 }
 
-std::vector<Outcome> Filters::apply(std::span<const Operation> operations) {
+std::vector<Outcome> Filters::apply(std::span<const Operation> operations, Check check) {
   std::vector<Outcome> outcomes;
   outcomes.reserve(operations.size());
   for (const Operation& operation : operations) {
-    outcomes.push_back(do_apply(operation));
+    Outcome& outcome = outcomes.emplace_back(do_apply(operation));
+    if (outcome.whole && check == Check::in_turn) {
+      outcome.whole->check();
+      outcome = load_whole(*outcome.whole);
+    }
   }
   publish_changes();
   return outcomes;
+}
+
+Outcome Filters::take_in(const WholeDump& whole) {
+  Outcome outcome = load_whole(whole);
+  publish_changes();
+  return outcome;
 }
 
 Outcome Filters::do_apply(const Operation& operation) {

@@ -20,7 +20,8 @@
 // Errors:    outcomes; restore() says what is wrong. std::bad_alloc where a little is not to be
 //            had.
 // Limits:    an operation's. A directory is copied for each change of which filters there are, and
-//            for each that grows. kLoadingMax dumps are loaded at a time; one more ends the oldest.
+//            for each that grows. kLoadingMax dumps are loaded at a time; one more ends the oldest
+//            that is not being checked.
 #pragma once
 
 #include <atomic>
@@ -43,6 +44,19 @@
 #include "filter/key_hash.h"
 
 namespace cuckooguard::filled {
+
+// A dump whose pieces have all come (Outcome::whole). To check it takes as long as it is large,
+// needs nothing else, and is done by whichever thread.
+struct WholeDump {
+  void check() noexcept;
+
+  Operation operation;       // the last one, without its piece
+  std::uint64_t number = 0;  // of the loading
+  std::unique_ptr<DumpReader> reader{};
+  // Then one of these, or there was no memory for it:
+  std::shared_ptr<FilledFilter> filter{};
+  std::string why_bad{};
+};
 
 class Filters {
  public:
@@ -77,8 +91,11 @@ class Filters {
   // --- the writer ---
   Outcome apply(const Operation& operation);
   // In order; whoever looks sees what is changed when all are done. Dumps are yet to be made then:
-  // Outcome::image. Of one operation alone, it is.
-  std::vector<Outcome> apply(std::span<const Operation> operations);
+  // Outcome::image. Of one operation alone, it is. What has been loaded is checked in its turn, or
+  // by whoever calls, who then has it take_in(): Outcome::whole.
+  enum class Check : std::uint8_t { in_turn, aside };
+  std::vector<Outcome> apply(std::span<const Operation> operations, Check check = Check::in_turn);
+  Outcome take_in(const WholeDump& whole);
   // Operations that take out what is past its time.
   std::vector<Operation> expired(std::uint64_t now) const;
   // Of an unsure one, in a sentence with its name; empty: none is.
@@ -108,6 +125,7 @@ class Filters {
     FiltersImage::Pieces pieces{};
     std::unique_ptr<DumpReader> reader{};
     bool is_unsure = false;  // it has no room here
+    bool is_whole = false;   // it is checked
   };
   using AllLoading = std::unordered_map<std::string, Loading>;
 
@@ -121,8 +139,8 @@ class Filters {
   void receive(Loading& loading, std::string_view piece);
   static void keep_piece(FiltersImage::Pieces& pieces, std::string_view piece);
   bool read_piece(Loading& loading, std::string_view piece) const;
-  Outcome load_whole(const Operation& operation, const Loading& loading);
-  Outcome load_unsure(const Operation& operation, const Loading& loading);
+  Outcome load_whole(const WholeDump& whole);
+  Outcome load_unsure(const Operation& operation, std::uint64_t claimed);
   const Named* find(std::string_view name) const;
   // Null: there is none, or `outcome` says why there cannot be one.
   const Named* find_or_make(const Operation& operation, Outcome& outcome);

@@ -32,9 +32,16 @@ FiltersImage::Pieces Filters::front_of_dump() const {
   };
   put(text, kDumpVersion);
   put(text, incarnations_);
-  put(text, static_cast<std::uint32_t>(loading_.size()));
+  // Of what is checked just now nobody has been told yet that it is there.
+  const auto is_whole = [](const auto& each) { return each.second.is_whole; };
+  put(text,
+      static_cast<std::uint32_t>(
+          loading_.size() - static_cast<std::size_t>(std::ranges::count_if(loading_, is_whole))));
   for (const std::string& name : names_in_order(loading_)) {
     const Loading& loading = loading_.at(name);
+    if (loading.is_whole) {
+      continue;
+    }
     put_text(text, name);
     put(text, loading.next);
     put(text, loading.claimed);

@@ -8,6 +8,25 @@
 #include "filled/filters.h"
 
 namespace cuckooguard::filled {
+
+void WholeDump::check() noexcept {
+  try {
+    if (operation.must_be_tagged) {
+      if (auto why = reader->wrong_tag()) {
+        why_bad = *std::move(why);
+        return;
+      }
+    }
+    if (auto finished = reader->finish()) {
+      filter = *std::move(finished);
+    } else {
+      why_bad = std::move(finished.error());
+    }
+  } catch (const std::bad_alloc&) {
+    reader.reset();
+  }
+}
+
 void Filters::end_loading(AllLoading::iterator loading) {
   go(loading->second.claimed, loading->second.is_unsure);
   loading_.erase(loading);
@@ -19,11 +38,19 @@ Outcome Filters::begin_loading(const Operation& operation) {
     return {.status = Status::exists};
   }
   if (const auto before = loading_.find(operation.filter); before != loading_.end()) {
+    if (before->second.is_whole) {
+      return {.status = Status::exists};
+    }
     end_loading(before);
   }
   if (loading_.size() == kLoadingMax) {
-    end_loading(std::ranges::min_element(
-        loading_, {}, [](const auto& each) { return each.second.number; }));
+    const auto oldest = std::ranges::min_element(loading_, {}, [](const auto& each) {
+      return std::pair(each.second.is_whole, each.second.number);
+    });
+    if (oldest->second.is_whole) {
+      return {.status = Status::no_room};
+    }
+    end_loading(oldest);
   }
   const auto claimed = bytes_of_dump(operation.blob);
   if (!claimed) {
@@ -89,63 +116,65 @@ Outcome Filters::load_piece(const Operation& operation) {
     }
   }
   const auto found = loading_.find(operation.filter);
-  if (found == loading_.end() || found->second.next != operation.piece) {
+  if (found == loading_.end() || found->second.is_whole || found->second.next != operation.piece) {
     return {.status = Status::bad_dump, .why = "its pieces must come one after the other"};
   }
-  receive(found->second, operation.blob);
-  if (found->second.received < found->second.claimed) {
+  Loading& loading = found->second;
+  receive(loading, operation.blob);
+  if (loading.received < loading.claimed) {
     return {};
   }
-  const Loading whole = std::move(found->second);
-  end_loading(found);
-  return load_whole(operation, whole);
+  if (loading.is_unsure) {
+    const std::uint64_t claimed = loading.claimed;
+    end_loading(found);
+    return load_unsure(operation, claimed);
+  }
+  loading.is_whole = true;
+  loading.pieces = {};
+  Operation last = operation;
+  last.blob = {};
+  return {.whole = std::make_shared<WholeDump>(WholeDump{.operation = std::move(last),
+                                                         .number = loading.number,
+                                                         .reader = std::move(loading.reader)})};
 }
 
 // Nor is it known whether it is a dump.
-Outcome Filters::load_unsure(const Operation& operation, const Loading& loading) {
+Outcome Filters::load_unsure(const Operation& operation, std::uint64_t claimed) {
   if (!room_.is_one_of_several) {
     return {.status = Outcome::Status::no_room};
   }
   if (find(operation.filter) == nullptr) {
     set(operation.filter,
-        {.filter = std::make_shared<FilledFilter>(
-             operation.shape, loading.claimed, std::string(kNoRoomHere)),
+        {.filter =
+             std::make_shared<FilledFilter>(operation.shape, claimed, std::string(kNoRoomHere)),
          .incarnation = ++incarnations_});
   }
   return unknown_here(std::string(kNoRoomHere));
 }
 
-Outcome Filters::load_whole(const Operation& operation, const Loading& loading) {
+Outcome Filters::load_whole(const WholeDump& whole) {
   using Status = Outcome::Status;
-  const auto bad_dump = [](std::string why) {
-    return Outcome{.status = Status::bad_dump, .why = std::move(why)};
-  };
-  if (loading.is_unsure) {
-    return load_unsure(operation, loading);
+  const Operation& operation = whole.operation;
+  const auto found = loading_.find(operation.filter);
+  if (found == loading_.end() || found->second.number != whole.number) {
+    return {.status = Status::bad_dump, .why = "all filters have gone meanwhile"};
   }
-  std::shared_ptr<FilledFilter> read;
-  try {
-    if (operation.must_be_tagged) {
-      if (auto why = loading.reader->wrong_tag()) {
-        return bad_dump(*std::move(why));
-      }
-    }
-    auto finished = loading.reader->finish();
-    if (!finished) {
-      return bad_dump(std::move(finished.error()));
-    }
-    read = *std::move(finished);
-  } catch (const std::bad_alloc&) {
-    return load_unsure(operation, loading);
+  const std::uint64_t claimed = found->second.claimed;
+  end_loading(found);
+  if (!whole.why_bad.empty()) {
+    return {.status = Status::bad_dump, .why = whole.why_bad};
   }
-  if (read->shape().kind != operation.shape.kind) {
+  if (!whole.filter) {
+    return load_unsure(operation, claimed);
+  }
+  if (whole.filter->shape().kind != operation.shape.kind) {
     return {.status = Status::wrong_kind};
   }
   if (find(operation.filter) != nullptr) {
     return {.status = Status::exists};
   }
-  const std::uint64_t bytes = read->bytes();
-  auto made = made_here(read->shape(), bytes, bytes, [&] { return read; });
+  const std::uint64_t bytes = whole.filter->bytes();
+  auto made = made_here(whole.filter->shape(), bytes, bytes, [&] { return whole.filter; });
   if (!made || !has_room(operation, bytes)) {
     return {.status = Status::no_room};
   }

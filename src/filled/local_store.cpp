@@ -27,6 +27,7 @@ LocalStore::~LocalStore() {
     thread_.request_stop();
     thread_.join();
     make_dumps();
+    check_dumps();
     keep();
   }
 }
@@ -86,6 +87,26 @@ void LocalStore::make_dumps() {
   do_what_waits();
   for (UnfinishedDump& dump : begun) {
     make_dump(dump);
+  }
+}
+
+// One after the other.
+void LocalStore::check_dumps() {
+  std::vector<LoadedDump> loaded;
+  {
+    const std::lock_guard waiting(waiting_mutex_);
+    loaded.swap(loaded_);
+  }
+  for (const LoadedDump& each : loaded) {
+    each.dump->check();
+    Outcome outcome;
+    {
+      const std::lock_guard lock(mutex_);
+      outcome = filters_.take_in(*each.dump);
+      has_changed_ = true;
+    }
+    do_what_waits();
+    each.change->finish(std::move(outcome));
   }
 }
 
@@ -150,11 +171,20 @@ void LocalStore::apply(const Changes& changes) {
     operations.push_back(change->operation());
     has_changed_ = has_changed_ || !change->operation().is_question();
   }
-  std::vector<Outcome> outcomes = filters_.apply(operations);
+  std::vector<Outcome> outcomes =
+      filters_.apply(operations, has_thread_ ? Filters::Check::aside : Filters::Check::in_turn);
   for (std::size_t i = 0; i < changes.size(); ++i) {
     Outcome& outcome = outcomes[i];
     if (outcome.image && has_thread_) {
       begun_.push_back({.change = changes[i], .image = std::move(outcome.image)});
+      continue;
+    }
+    if (outcome.whole) {
+      {
+        const std::lock_guard waiting(waiting_mutex_);
+        loaded_.push_back({.change = changes[i], .dump = std::move(outcome.whole)});
+      }
+      wake_.notify_one();
       continue;
     }
     make_blob(outcome);
@@ -169,10 +199,11 @@ void LocalStore::run(const std::stop_token& stop) {
       std::unique_lock lock(waiting_mutex_);
       wake_.wait_for(
           lock, stop, std::min<std::chrono::milliseconds>(kExpireEvery, settings_.every), [this] {
-            return !dumps_.empty();
+            return !dumps_.empty() || !loaded_.empty();
           });
     }
     make_dumps();
+    check_dumps();
     expire();
     const auto now = std::chrono::steady_clock::now();
     if (now - kept_at >= settings_.every) {

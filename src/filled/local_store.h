@@ -2,7 +2,8 @@
 // then. The file, and a dump that a client asks for, are read from an image
 // (filled/filters_image.h) in turns of kImageTurn by the store's own thread, once that has been
 // started; what is submitted meanwhile is done between two of them, by that thread or by another
-// one's: nobody waits for a lock that is held for longer than a turn or an operation takes.
+// one's: nobody waits for a lock that is held for longer than a turn or an operation takes. A dump
+// that a client has loaded is checked by the same thread, without the lock.
 //
 // What is acknowledged lives as long as the process, and longer if it is in the file: at each
 // interval at which something has changed, and when the store ends. A process that is killed loses
@@ -60,10 +61,15 @@ class LocalStore final : public Store {
 
   void run(const std::stop_token& stop);
   void make_dumps();
+  void check_dumps();
   // Of a FiltersImage or a DumpImage, a turn: then what waits is done.
   template <class Image>
   bool take_turn(Image& image, std::string& out);
   bool has_dumps();
+  struct LoadedDump {
+    std::shared_ptr<Change> change;
+    std::shared_ptr<WholeDump> dump;
+  };
   void make_dump(UnfinishedDump& dump);
   void expire();
   void keep();
@@ -77,7 +83,9 @@ class LocalStore final : public Store {
   Settings settings_;
   std::mutex waiting_mutex_;
   Changes waiting_;
-  Changes dumps_;  // the same, for the store's own thread
+  // The same, for the store's own thread:
+  Changes dumps_;
+  std::vector<LoadedDump> loaded_;
   std::atomic<bool> has_thread_{false};
   std::mutex mutex_;  // for the filters' writer
   bool has_changed_ = false;

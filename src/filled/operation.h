@@ -16,7 +16,8 @@
 
 namespace cuckooguard::filled {
 
-class DumpImage;  // filled/dump.h
+class DumpImage;   // filled/dump.h
+struct WholeDump;  // filled/filters.h
 
 struct Operation {
   enum class Kind : std::uint8_t {
@@ -86,6 +87,7 @@ struct Outcome {
   std::vector<std::uint64_t> counts{};  // count
   std::string blob{};                   // dump; without a tag
   std::shared_ptr<DumpImage> image{};   // dump: the blob is yet to be made, from this
+  std::shared_ptr<WholeDump> whole{};   // load: it is yet to be checked, and taken in
   std::string why{};                    // bad_dump, not_in_log, unknown; for people
 
   bool operator==(const Outcome&) const = default;

@@ -1,5 +1,6 @@
 #include "filled/filters.h"
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -187,6 +188,43 @@ TEST_F(FiltersTest, refuse_a_dump_that_somebody_has_made_up) {
   apply({.kind = drop, .filter = "b"});
   EXPECT_EQ(load_of(dump, true).status, Status::bad_dump);
   EXPECT_EQ(load_of(tagged(dump, kSecret), true).status, Status::done);
+}
+
+// Nobody has been told meanwhile that it is there, or that it is not.
+TEST_F(FiltersTest, take_a_dump_in_that_was_checked_aside) {
+  make("a", kCuckoo);
+  apply({.kind = add, .filter = "a", .shape = kCuckoo, .hashes = {hash_of(1)}});
+  const Operation whole{
+      .kind = load,
+      .filter = "b",
+      .shape = kCuckoo,
+      .piece = 1,
+      .blob = apply({.kind = Operation::Kind::dump, .filter = "a", .shape = kCuckoo}).blob};
+  const auto load_aside = [&] {
+    return filters_.apply(std::span(&whole, 1), Filters::Check::aside).front().whole;
+  };
+  const auto dump = load_aside();
+  ASSERT_NE(dump, nullptr);
+  EXPECT_EQ(find("b"), nullptr);
+  EXPECT_EQ(apply(whole).status, Status::exists);
+  Filters restored(kSecret);
+  EXPECT_TRUE(restored.restore(filters_.dump()).has_value());
+  Operation other = whole;
+  other.blob.resize(64);
+  for (std::size_t i = 0; i <= Filters::kLoadingMax; ++i) {
+    other.filter = "c" + std::to_string(i);
+    EXPECT_EQ(apply(other).status, Status::done) << "the oldest one ends, but that one";
+  }
+  dump->check();
+  EXPECT_EQ(filters_.take_in(*dump).status, Status::done);
+  ASSERT_NE(find("b"), nullptr);
+  EXPECT_TRUE(find("b")->filter->may_contain(hash_of(1)));
+  apply({.kind = drop, .filter = "b"});
+  const auto lost = load_aside();
+  lost->check();
+  filters_.clear();
+  EXPECT_EQ(filters_.take_in(*lost).status, Status::bad_dump);
+  EXPECT_EQ(find("b"), nullptr);
 }
 
 // Of several guards one has less room than the others. None of it is the log's.
