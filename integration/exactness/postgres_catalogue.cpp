@@ -231,7 +231,8 @@ std::vector<std::string> rows() {
 
 Catalogue postgres_catalogue(bool by_schema) {
   return {.create = create(by_schema),
-          .mend = {"GRANT SELECT ON ALL TABLES IN SCHEMA shop TO guard"},
+          .mend = {"GRANT SELECT ON ALL TABLES IN SCHEMA shop TO guard",
+                   "ALTER TABLE shop.account RENAME x TO number"},
           .changes = changes(),
           .rows = rows()};
 }

@@ -218,7 +218,10 @@ std::vector<std::string> rows() {
 }  // namespace
 
 Catalogue sql_catalogue(bool is_mariadb) {
-  return {.create = create(is_mariadb), .mend = {}, .changes = changes(is_mariadb), .rows = rows()};
+  return {.create = create(is_mariadb),
+          .mend = {"ALTER TABLE shop.account CHANGE x number BIGINT NOT NULL"},
+          .changes = changes(is_mariadb),
+          .rows = rows()};
 }
 
 // NOLINTEND(readability-function-size)
