@@ -50,11 +50,24 @@ void LoginProbe::wait(Waiter& waiter) {
 }
 
 void LoginProbe::ask(bool is_again) {
+  given_up_at_ = loop_.now() + settings_.connect_timeout;
+  connect(is_again, kSilentFor);
+}
+
+void LoginProbe::connect(bool is_again, std::chrono::milliseconds patience) {
   Connection::Owner& self = *this;
   asking_ = std::make_unique<Asking>(loop_, settings_, version_(), self);
   asking_->is_again = is_again;
   asking_->connection.send(kQuestion);
-  asking_->deadline = loop_.after(settings_.connect_timeout, [this] { end(Entry::not_known); });
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(given_up_at_ - loop_.now());
+  if (left <= patience) {
+    asking_->deadline = loop_.after(left, [this] { end(Entry::not_known); });
+    return;
+  }
+  asking_->deadline = loop_.after(patience, [this, is_again, patience] {
+    give_up();
+    connect(is_again, 2 * patience);
+  });
 }
 
 void LoginProbe::forget(Waiter& waiter) {

@@ -16,10 +16,11 @@
 // word.
 //
 // Threads: its worker's. Lifetimes: a waiter that ends is forgotten before. Errors: an answer.
-// Limits: one connection at a time, given up after connect_timeout. Cost: per worker at most one
-// connect and PING per kValidFor, and only while clients without a login come, or take a connection
-// of their own.
-// Source: Redis 7.0.15, networking.c clientSetDefaultAuth, server.c authRequired.
+// Limits: one connection at a time; one that is silent is replaced by another after kSilentFor,
+// that one after twice as long, and so on, for connect_timeout in all: the network may have lost
+// one alone. Cost: per worker at most one connect and PING per kValidFor, and only while clients
+// without a login come, or take a connection of their own. Source: Redis 7.0.15, networking.c
+// clientSetDefaultAuth, server.c authRequired.
 #pragma once
 
 #include <chrono>
@@ -42,6 +43,7 @@ class LoginProbe final : Connection::Owner {
   static constexpr std::string_view kQuestion = "*2\r\n$4\r\nPING\r\n$11\r\nlogin-probe\r\n";
   static constexpr std::chrono::seconds kValidFor{1};
   static constexpr std::chrono::milliseconds kUnknownFor{100};
+  static constexpr std::chrono::milliseconds kSilentFor{250};
 
   enum class Entry : std::uint8_t { open, closed, not_known };
 
@@ -84,6 +86,7 @@ class LoginProbe final : Connection::Owner {
   void on_upstream_lost() override { end(Entry::not_known); }
 
   void ask(bool is_again);
+  void connect(bool is_again, std::chrono::milliseconds patience);
   void give_up();
   void end(Entry said);
 
@@ -96,6 +99,7 @@ class LoginProbe final : Connection::Owner {
   std::uint64_t entry_version_ = 0;
   io::TimePoint valid_until_{};
   std::unique_ptr<Asking> asking_;  // null: nobody asks
+  io::TimePoint given_up_at_{};     // if it is not answered until then
   std::deque<Waiter*> waiters_;
 };
 

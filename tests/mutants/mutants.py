@@ -482,6 +482,8 @@ MUTANTS = [
        "find_shared({*keyspace_, namespaces_, found, key}, filter::Freshness{freshness.at}, other_identity_)")]),
     ("strict", "holds_without_bound", "a source that is stalled makes its readers wait",
      [(READS, "&& now < since + space.strict_hold &&", "&&")]),
+    ("proxy", "silent_probes_are_waited_for", "all who have not logged in wait for a probe that the network has lost",
+     [("src/upstream/login_probe.cpp", "if (left <= patience) {", "if (left <= 1000 * patience) {")]),
     ("proxy", "nobody_is_told_of_proofs", "absent keys wait as long as they may, and then go to Redis",
      [("src/proxy/proof_waiters.cpp", "  hears_.exchange(true, std::memory_order_acq_rel);\n", "")]),
     ("proxy", "others_wait_behind_a_held_read", "a multiplexing client's other commands wait for a proof",

@@ -194,6 +194,25 @@ TEST_F(Greeting, is_waited_for_while_nobody_is_answered) {
   EXPECT_EQ(redis_has_got(2), command("SET x 1"));
 }
 
+// The network may have lost it alone, while all others could be served.
+TEST_F(Stalled, a_login_probe_that_is_silent_is_replaced_by_another) {
+  const auto a = connect();
+  send(a, command("GET x"));
+  answer(0, "$-1\r\n");
+  run(seconds(2));
+  EXPECT_EQ(has_got(a), "$-1\r\n");
+  login_probe_reply_ = "";
+  const auto b = connect();
+  peers_.at(b).send(command("GET y"));
+  run(milliseconds(200));
+  const std::size_t probes = login_probes();
+  EXPECT_EQ(redis_has_got(0), command("GET x"));
+  login_probe_reply_ = kPong;
+  run(milliseconds(100));
+  EXPECT_EQ(login_probes(), probes + 1);
+  EXPECT_EQ(redis_has_got(0), command("GET y"));
+}
+
 // A connection that others have had is asked whether it lives, and replaced if it does not.
 TEST_F(Stalled, a_lease_that_has_died_costs_its_next_client_no_more_than_the_time_to_notice) {
   const auto a = connect();

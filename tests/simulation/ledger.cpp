@@ -18,7 +18,7 @@ constexpr const char* kUndecided = "it is not decided yet";
 void Ledger::on_sent(SentCommand command) {
   sent_bytes_ += command.raw.size();
   ++world_.counts.commands;
-  commands_.push_back({.sent = std::move(command), .end = sent_bytes_});
+  commands_.push_back({.sent = std::move(command), .end = sent_bytes_, .at = world_.loop.now()});
 }
 
 void Ledger::on_read_by_proxy(std::size_t bytes) {
@@ -293,6 +293,7 @@ void Ledger::on_push(std::string_view bytes) {
 }
 
 void Ledger::on_received(std::string_view bytes) {
+  heard_at_ = world_.loop.now();
   while (!bytes.empty()) {
     skip_silence();
     if (expected_.empty() && !find_expected(bytes.front())) {
@@ -365,12 +366,23 @@ void Ledger::pop_answered() {
   }
   commands_.pop_front();
   ++first_;
+  heard_at_ = world_.loop.now();
+}
+
+bool Ledger::is_blpop(const Entry& entry) {
+  return !entry.sent.words.empty() && lower(entry.sent.words[0]) == "blpop";
+}
+
+std::optional<io::TimePoint> Ledger::waits_since() {
+  skip_silence();
+  if (commands_.empty() || is_blpop(commands_.front())) {
+    return std::nullopt;
+  }
+  return std::max(commands_.front().at, heard_at_);
 }
 
 bool Ledger::is_blocked() const {
-  return std::ranges::any_of(commands_, [](const Entry& entry) {
-    return !entry.sent.words.empty() && lower(entry.sent.words[0]) == "blpop";
-  });
+  return std::ranges::any_of(commands_, is_blpop);
 }
 
 bool Ledger::is_done_as_read() {

@@ -104,6 +104,8 @@ class Ledger {
   // All that Redis has said has been received.
   bool has_all_of_redis();
   std::size_t unanswered() const { return commands_.size(); }
+  // Since when it has waited for its next reply; nothing: for none, or for what blocks.
+  std::optional<io::TimePoint> waits_since();
   Loss loss_with(const Wire& wire) const;
   // Redis forgets what is blocked when the client says that it will send no more.
   bool is_blocked() const;
@@ -121,6 +123,7 @@ class Ledger {
   struct Entry {
     SentCommand sent;
     std::uint64_t end = 0;  // where it ends in the client's stream
+    io::TimePoint at{};     // when it was sent
     bool is_decided = false;
     const char* why_not = nullptr;  // may not be answered, whatever its keys
     std::vector<KeyVerdict> keys{};
@@ -171,6 +174,7 @@ class Ledger {
   static bool may_be_answered(const Entry& entry);
   static std::span<const std::string> keys_of_write(const Entry& entry);
   static bool is_large(const Entry& entry);
+  static bool is_blpop(const Entry& entry);
   static io::TimePoint learned_at(const Entry& entry);
   static std::optional<std::string_view> value_of_write(const Entry& entry);
   static std::string answer_to(const Entry& entry, const SimShop& shop);
@@ -199,6 +203,7 @@ class Ledger {
   bool expects_redis_ = false;  // else the proxy's own answer
   std::uint64_t said_bytes_ = 0;
   std::uint64_t received_bytes_ = 0;
+  io::TimePoint heard_at_{};             // when it last received anything, or was owed it no more
   Standing standing_;                    // after the last change that is done
   std::optional<std::uint64_t> change_;  // the last one
   Silence silence_ = Silence::none;      // of the next command to be decided

@@ -46,6 +46,9 @@ class SimClient {
   void on_cut_off();  // the proxy waits for it no longer
   bool was_let_go() const { return was_let_go_; }
   bool has_left() const { return has_left_; }
+  std::optional<io::TimePoint> waits_since() {
+    return has_left_ || is_refused_ ? std::nullopt : ledger_.waits_since();
+  }
   void on_proxy_closed() {
     proxy_has_closed_ = true;
     ledger_.on_closed();

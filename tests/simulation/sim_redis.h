@@ -67,6 +67,8 @@ class SimRedis {
   // Runs one command on a connection that is not the proxy's, which stays; its reply.
   std::string ask_straight(const std::vector<std::string>& words);
   void stall_network(int number, std::chrono::nanoseconds time);
+  // Of a Unix socket nothing is lost.
+  bool is_over_a_network(int number) const { return !links_.at(number)->peer.is_unix(); }
 
   std::size_t connections() const { return links_.size(); }
   // One of them; nothing if there is none.

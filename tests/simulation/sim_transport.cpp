@@ -310,6 +310,10 @@ void SimPeer::reset() {
   }
 }
 
+bool SimPeer::is_unix() const {
+  return link_ && link_->is_unix;
+}
+
 void SimPeer::stall(std::chrono::nanoseconds time) {
   if (link_) {
     link_->still_until = loop_.now() + time;

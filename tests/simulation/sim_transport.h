@@ -113,6 +113,7 @@ class SimPeer {
   bool at_end() const;    // all is read, no more will come
   bool is_reset() const;  // nothing goes any more
   bool is_connected() const { return link_ != nullptr; }
+  bool is_unix() const;
 
   void finish();  // says that no more will be sent; reads on
   void close();   // and reads no more

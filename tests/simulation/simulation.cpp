@@ -359,6 +359,74 @@ Outcome Simulation::run_drained() {
   return drained;
 }
 
+void Simulation::silence_a_wire() {
+  const auto number = redis_.any_link(random_);
+  if (number && redis_.is_over_a_network(*number) &&
+      std::ranges::find(silent_, *number) == silent_.end()) {
+    silent_.push_back(*number);
+    redis_.stall_network(*number, std::chrono::hours(1));
+    on_redis_end(*number, RedisEnd::fault);
+  }
+}
+
+// Who owns what is lost for good waits for as long as the kernel keeps such a connection alive. Who
+// was there when a connection was begun waits until that is made or given up; others do not.
+void Simulation::check_waits() {
+  // And is served by another connection.
+  const milliseconds longest = settings_.upstream.silence + milliseconds(1000);
+  constexpr milliseconds kBegins{350};
+  const auto is_lost_to = [this](SimClient& client) {
+    return std::ranges::any_of(silent_, [&](int number) {
+      const Wire& wire = *wires_[static_cast<std::size_t>(number)];
+      return client.ledger().loss_with(wire) == Ledger::Loss::certain;
+    });
+  };
+  for (const auto& client : clients_) {
+    const auto since = client->waits_since();
+    if (!since || is_lost_to(*client)) {
+      continue;
+    }
+    const auto wait =
+        std::chrono::duration_cast<milliseconds>(loop_.now() - std::max(*since, calm_since_));
+    const bool is_connecting = std::ranges::any_of(wires_, [&](const auto& wire) {
+      return !wire->is_used && *since <= wire->opened + kBegins &&
+             wait <= settings_.upstream.connect_timeout + longest;
+    });
+    longest_wait_ = std::max(longest_wait_, wait);
+    if (wait > longest && !is_connecting) {
+      loop_.fail("a client waits for another's connection that is silent: " +
+                 client->ledger().describe_next());
+    }
+  }
+}
+
+Outcome Simulation::run_beside_silence() {
+  constexpr milliseconds kEvery{20};
+  constexpr int kSilent = 6;
+  const io::TimePoint began = loop_.now();
+  begin();
+  run_for(seconds(1));
+  is_calm_ = true;  // but for the clients
+  redis_.start();
+  redis_.set_deaf(false);
+  run_for(kTroubleMax);
+  calm_since_ = loop_.now();
+  for (int i = 0; i < kSilent; ++i) {
+    loop_.at(milliseconds(random_.below(4000)), [this] { silence_a_wire(); });
+  }
+  const io::TimePoint end = loop_.now() + seconds(12);
+  while (loop_.now() < end && loop_.failure().empty()) {
+    run_for(kEvery);
+    check_waits();
+  }
+  for (const int number : silent_) {
+    redis_.reset(number);
+  }
+  come_to_rest();
+  depart();
+  return outcome(began);
+}
+
 Outcome Simulation::outcome(io::TimePoint began) {
   return {.failure = loop_.failure(),
           .trace_hash = loop_.trace_hash(),
@@ -372,7 +440,9 @@ Outcome Simulation::outcome(io::TimePoint began) {
           .retired = static_cast<std::uint64_t>(std::ranges::count_if(
               wires_, [](const auto& wire) { return wire->retired.has_value(); })),
           .let_go = static_cast<std::size_t>(std::ranges::count_if(
-              clients_, [](const auto& client) { return client->was_let_go(); }))};
+              clients_, [](const auto& client) { return client->was_let_go(); })),
+          .longest_wait = longest_wait_,
+          .silent = silent_.size()};
 }
 
 }  // namespace cuckooguard::simulation

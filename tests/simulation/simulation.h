@@ -37,6 +37,8 @@ struct Outcome {
   std::uint64_t retired = 0;    // wires that had refused a write
   std::size_t let_go = 0;       // clients that had all that they were to get, and were closed
   std::size_t cut_off = 0;
+  std::chrono::milliseconds longest_wait{};  // beside wires that are silent
+  std::size_t silent = 0;                    // those
 };
 
 class Simulation final : RedisWitness {
@@ -50,6 +52,9 @@ class Simulation final : RedisWitness {
   Outcome run();
   // The process is to end while clients go on: each is let go where its commands end.
   Outcome run_drained();
+  // Connections to Redis fall silent for good, one after the other, whatever they are for. Whoever
+  // was on one is served or closed when it has been silent for long enough.
+  Outcome run_beside_silence();
 
  private:
   // RedisWitness
@@ -78,6 +83,8 @@ class Simulation final : RedisWitness {
   void trouble_redis();
   void trouble_network();
   void trouble_shop();
+  void silence_a_wire();
+  void check_waits();
   int any_client() { return static_cast<int>(random_.below(clients_.size())); }
   // Runs for `time`, or until all is quiet.
   void run_for(std::chrono::nanoseconds time);
@@ -104,8 +111,11 @@ class Simulation final : RedisWitness {
   std::uint64_t handovers_ = 0;
   bool is_gone_ = false;
   bool is_calm_ = false;
+  io::TimePoint calm_since_{};
+  std::vector<int> silent_;  // wires
   std::string password_;
   std::size_t memory_before_;
+  std::chrono::milliseconds longest_wait_{};
 };
 
 }  // namespace cuckooguard::simulation

@@ -25,6 +25,7 @@ constexpr std::uint64_t kFirst = 21;  // in `shared` pushes are rare: the first 
 constexpr double kAnsweredShareMin = 0.5;
 
 using Mode = config::UpstreamMode;
+using std::chrono::milliseconds;
 
 Outcome run(std::uint64_t seed, Mode mode, Outcome (Simulation::*how)() = &Simulation::run) {
   return run_and_look_for_leaks([&] { return (Simulation(seed, mode).*how)(); });
@@ -105,6 +106,31 @@ TEST_P(SimulationOf, every_client_of_a_process_that_ends_is_let_go_where_its_com
   if (seeds.runs >= kRuns / 4) {
     EXPECT_GT(let_go, 2 * seeds.runs);
     EXPECT_LT(cut_off, let_go / 4);
+  }
+}
+
+// Shared ones, leases, greetings, probes, spares: whatever a connection is for, what waits on it
+// does so for a time that is known, and so does who waits for those.
+TEST(Simulation, nobody_waits_for_long_beside_connections_that_fall_silent) {
+  Seeds seeds = chosen_seeds(kRuns);
+  if (seeds.runs == kRuns) {
+    seeds.runs = kRuns / 4;
+  }
+  milliseconds longest{};
+  std::size_t silent = 0;
+  for (std::uint64_t seed = seeds.first; seed < seeds.end(); ++seed) {
+    const Outcome outcome = run(seed, Mode::shared, &Simulation::run_beside_silence);
+    ASSERT_EQ(outcome.failure, "") << "seed " << seed;
+    longest = std::max(longest, outcome.longest_wait);
+    silent += outcome.silent;
+  }
+  std::printf("simulate: mode=shared runs=%llu silent=%zu longest_wait_ms=%lld\n",
+              Count{seeds.runs},
+              silent,
+              static_cast<long long>(longest.count()));
+  if (seeds.runs >= kRuns / 4) {
+    EXPECT_GT(silent, seeds.runs);
+    EXPECT_GT(longest, milliseconds(2000));
   }
 }
 
