@@ -27,8 +27,8 @@
 #include "io/clock.h"
 #include "io/socket_transport.h"
 #include "io/tls_credentials.h"
+#include "replicated/filter_log.h"
 #include "source/redis_session.h"
-#include "upstream/filter_log.h"
 #include "upstream/redis_calls.h"
 
 namespace cuckooguard::app {
@@ -323,14 +323,14 @@ void ApplicationFilters::share(const config::Config& config,
                                const Environment& environment) {
   log::EventLog& log = environment.log;
   Endpoints& endpoints = environment.endpoints;
-  auto store = std::make_unique<upstream::FilterLog>(
+  auto store = std::make_unique<replicated::FilterLog>(
       [&endpoints](std::string_view meta) { return endpoints.redis_of(meta); },
-      upstream::FilterLog::Settings{.prefix = config.filters.log, .key = key},
+      replicated::FilterLog::Settings{.prefix = config.filters.log, .key = key},
       filters_,
-      upstream::FilterLog::Calls{
+      replicated::FilterLog::Calls{
           .on_state =
-              [&log, &endpoints](upstream::FilterLog::State state, const std::string& why) {
-                if (state == upstream::FilterLog::State::lost) {
+              [&log, &endpoints](replicated::FilterLog::State state, const std::string& why) {
+                if (state == replicated::FilterLog::State::lost) {
                   endpoints.refresh();  // it may be elsewhere by now
                   log.warning("filters_state", {{"state", name_of(state)}, {"why", why}});
                 } else {

@@ -1,5 +1,5 @@
 // Where operations go: applied here and now (filled/local_store.h), or by way of a log that several
-// guards share (upstream/filter_log.h).
+// guards share (replicated/filter_log.h).
 //
 // Threads:   submit(), is_current() and log() from any. A change is finished once, by one thread,
 //            and waited for by one; whoever has seen is_done() may read its outcome.

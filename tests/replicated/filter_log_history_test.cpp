@@ -8,10 +8,9 @@
 
 #include "filled/log_reader.h"
 #include "logged_guard.h"
-#include "upstream/filter_log.h"
-#include "upstream/log_follower.h"
+#include "replicated/filter_log.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::replicated {
 namespace {
 
 using testing::HasSubstr;
@@ -384,4 +383,4 @@ TEST(FilterLogHistory, a_digest_that_differs_is_told_and_all_is_read_again) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::replicated

@@ -1,13 +1,20 @@
-// What LogFollower reads: the snapshot, and the log behind it.
+// What FilterLog reads: the snapshot, and the log behind it.
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <iterator>
 #include <utility>
 
-#include "upstream/log_follower.h"
+#include "replicated/filter_log.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::replicated {
+
+using upstream::elements_of;
+using upstream::error_of;
+using upstream::is_error;
+using upstream::text_of;
+using upstream::value_of;
+
 namespace {
 
 constexpr std::string_view kEntriesMax =
@@ -71,7 +78,7 @@ bool tells_no_master(const redisReply& reply) {
 }  // namespace
 
 // Whoever is sent away looks anew where the log is; while its slot moves, until it has moved.
-std::unexpected<LogFollower::Failure> LogFollower::refused(const redisReply& error) {
+std::unexpected<FilterLog::Failure> FilterLog::refused(const redisReply& error) {
   constexpr std::array<std::string_view, 4> kSentAway{"MOVED ", "ASK ", "TRYAGAIN ", "READONLY "};
   std::string why(text_of(error));
   if (std::ranges::any_of(kSentAway, [&](auto word) { return why.starts_with(word); })) {
@@ -80,13 +87,13 @@ std::unexpected<LogFollower::Failure> LogFollower::refused(const redisReply& err
   return std::unexpected(Failure{.why = std::move(why)});
 }
 
-std::shared_ptr<Reply> LogFollower::request(std::span<const std::string_view> words) {
+std::shared_ptr<Reply> FilterLog::request(std::span<const std::string_view> words) {
   auto place = std::make_shared<Reply>();
   following_->send(words, [place](Reply reply) { *place = std::move(reply); });
   return place;
 }
 
-std::expected<Reply, LogFollower::Failure> LogFollower::ask(
+std::expected<Reply, FilterLog::Failure> FilterLog::ask(
     std::initializer_list<std::string_view> words) {
   const auto place = request(words);
   if (!await(*place, kLoadReplyWait)) {
@@ -100,14 +107,14 @@ std::expected<Reply, LogFollower::Failure> LogFollower::ask(
 
 // Of whoever has another key, or hashes with another secret, it is another one: he would take all
 // entries for forged ones, or for other items.
-std::string LogFollower::proof_of(std::string_view generation) const {
+std::string FilterLog::proof_of(std::string_view generation) const {
   filled::Mac mac = key_.begin("generation");
   mac.add_text(generation);
   mac.add_number(filters_.hash("cuckooguard"));
   return in_hexadecimal(mac.finish());
 }
 
-LogFollower::Done LogFollower::load() {
+FilterLog::Done FilterLog::load() {
   const std::string mine = in_hexadecimal(random_name());
   const auto begun = ask({"EVAL",
                           begin_script(),
@@ -140,9 +147,9 @@ LogFollower::Done LogFollower::load() {
   return {};
 }
 
-LogFollower::Done LogFollower::load_snapshot(const std::string& generation,
-                                             std::string_view text,
-                                             std::string_view set) {
+FilterLog::Done FilterLog::load_snapshot(const std::string& generation,
+                                         std::string_view text,
+                                         std::string_view set) {
   const auto again = [](const char* why) {
     return std::unexpected(Failure{.state = State::loading, .why = why});
   };
@@ -183,7 +190,7 @@ LogFollower::Done LogFollower::load_snapshot(const std::string& generation,
   return {};
 }
 
-LogFollower::Done LogFollower::round() {
+FilterLog::Done FilterLog::round() {
   const TimePoint asked_at = io::now_since_boot();
   // Changes nothing, but only a master takes it.
   const auto written = request({"HDEL", keys_.meta, "none"});
@@ -231,7 +238,7 @@ LogFollower::Done LogFollower::round() {
   return {};
 }
 
-LogFollower::Meta LogFollower::meta_of(const redisReply& reply) {
+FilterLog::Meta FilterLog::meta_of(const redisReply& reply) {
   return {.generation = text_at(reply, 0),
           .seq = number_of(text_at(reply, 1)),
           .tag = text_at(reply, 2),
@@ -242,7 +249,7 @@ LogFollower::Meta LogFollower::meta_of(const redisReply& reply) {
 
 // Numbers alone do not tell: others may have written entries in place of those that were lost, with
 // ids before the one that was read last here if the clock of this Redis is behind.
-LogFollower::Done LogFollower::prove_history(const Reply* last, const Meta& meta) {
+FilterLog::Done FilterLog::prove_history(const Reply* last, const Meta& meta) {
   if (meta.seq < reader_->seq()) {
     return reread("Redis has lost the end of the log: it has " + std::to_string(meta.seq) +
                   " entries of " + std::to_string(reader_->seq()));
@@ -257,7 +264,7 @@ LogFollower::Done LogFollower::prove_history(const Reply* last, const Meta& meta
   return {};
 }
 
-LogFollower::Done LogFollower::take(const redisReply& streams, const Meta& meta) {
+FilterLog::Done FilterLog::take(const redisReply& streams, const Meta& meta) {
   using Verdict = filled::LogReader::Verdict;
   std::optional<bool> is_same;  // the entry that was Redis's last one is the one that is here
   const auto compare = [&] {
@@ -298,7 +305,7 @@ LogFollower::Done LogFollower::take(const redisReply& streams, const Meta& meta)
                           : Done();
 }
 
-LogFollower::Done LogFollower::apply(const filled::Entry& entry) {
+FilterLog::Done FilterLog::apply(const filled::Entry& entry) {
   constexpr std::chrono::minutes kDifferedEvery{1};
   auto body = filled::read_body(entry.body);
   if (!body) {
@@ -345,7 +352,7 @@ LogFollower::Done LogFollower::apply(const filled::Entry& entry) {
 }
 
 // Whoever has what is missing is asked for a snapshot.
-std::unexpected<LogFollower::Failure> LogFollower::reread(const std::string& why, bool is_trouble) {
+std::unexpected<FilterLog::Failure> FilterLog::reread(const std::string& why, bool is_trouble) {
   if (is_trouble) {
     tell_trouble(why);
   }
@@ -357,11 +364,11 @@ std::unexpected<LogFollower::Failure> LogFollower::reread(const std::string& why
   return std::unexpected(Failure{.state = State::loading, .why = why});
 }
 
-void LogFollower::ask_for_snapshot() {
+void FilterLog::ask_for_snapshot() {
   following_->send({"HSET", keys_.meta, "wanted", "1"}, [](const Reply&) {});
 }
 
-void LogFollower::forget() {
+void FilterLog::forget() {
   current_until_.store(0, std::memory_order_release);  // before the filters change
   reader_.reset();
   if (snapshot_) {
@@ -371,7 +378,7 @@ void LogFollower::forget() {
   }
 }
 
-void LogFollower::note(const Meta& meta, TimePoint asked_at) {
+void FilterLog::note(const Meta& meta, TimePoint asked_at) {
   if (meta.snapshot_seq != meta_.snapshot_seq) {
     entries_ = reader_->seq() - std::min(reader_->seq(), meta.snapshot_seq);
     bytes_ = 0;
@@ -383,7 +390,7 @@ void LogFollower::note(const Meta& meta, TimePoint asked_at) {
   meta_at_ = asked_at;
 }
 
-void LogFollower::proven(TimePoint asked_at) {
+void FilterLog::proven(TimePoint asked_at) {
   current_until_.store((asked_at + settings_.max_lag).time_since_epoch().count(),
                        std::memory_order_release);
   if (state_ != State::ready) {
@@ -398,4 +405,4 @@ void LogFollower::proven(TimePoint asked_at) {
   }
 }
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::replicated

@@ -4,10 +4,13 @@
 #include <poll.h>
 
 #include "io/clock.h"
-#include "upstream/log_follower.h"
+#include "replicated/filter_log.h"
 #include "upstream/redis_words.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::replicated {
+
+using upstream::RedisWords;
+
 namespace {
 
 constexpr int kReadsMax = 256;  // of hiredis's 16 KiB, before others have their turn
@@ -73,4 +76,4 @@ void PipelinedRedis::lose() {
   }
 }
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::replicated

@@ -16,9 +16,9 @@
 #include "harness/deadline.h"
 #include "harness/redis_server.h"
 #include "io/clock.h"
-#include "upstream/filter_log.h"
+#include "replicated/filter_log.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::replicated {
 
 using filled::ItemOutcome;
 using filled::Operation;
@@ -142,4 +142,4 @@ inline std::string numbered(std::size_t number) {
   return "item " + std::to_string(number);
 }
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::replicated

@@ -1,4 +1,4 @@
-// What LogFollower does for the log itself: filters that are past their time, digests, snapshots,
+// What FilterLog does for the log itself: filters that are past their time, digests, snapshots,
 // dumps.
 #include <algorithm>
 #include <exception>
@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "filled/dump.h"
-#include "upstream/log_follower.h"
+#include "replicated/filter_log.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::replicated {
+
+using upstream::text_of;
+
 namespace {
 
 constexpr std::chrono::seconds kKeepUpEvery{1};
@@ -22,7 +25,7 @@ bool may_evict_any_key(std::string_view info) {
 
 }  // namespace
 
-LogFollower::Done LogFollower::keep_up() {
+FilterLog::Done FilterLog::keep_up() {
   const TimePoint now = io::now_since_boot();
   if (now - kept_up_at_ >= kKeepUpEvery) {
     kept_up_at_ = now;
@@ -33,13 +36,13 @@ LogFollower::Done LogFollower::keep_up() {
   return become_sure(now);
 }
 
-bool LogFollower::is_unsure() const {
+bool FilterLog::is_unsure() const {
   return reader_->chain().empty() || filters_.totals().unsure != 0;
 }
 
 // By a snapshot of a guard that has all, when there is room for it. If none comes, and no filter is
 // unsure any more, nobody knows more than this guard.
-LogFollower::Done LogFollower::become_sure(TimePoint now) {
+FilterLog::Done FilterLog::become_sure(TimePoint now) {
   constexpr std::chrono::minutes kWaitMost{10};
   // Of a guard that has all: it hears of it within a round, and may have written one just before.
   const milliseconds patience = 3 * settings_.snapshot_every + std::chrono::seconds(3);
@@ -73,7 +76,7 @@ LogFollower::Done LogFollower::become_sure(TimePoint now) {
 
 // What was acknowledged must not be forgotten because Redis needs room. A Redis that does not let
 // the guard ask is believed.
-LogFollower::Done LogFollower::see_that_keys_stay() {
+FilterLog::Done FilterLog::see_that_keys_stay() {
   const TimePoint now = io::now_since_boot();
   if (keys_seen_at_ != TimePoint{} && now - keys_seen_at_ < kKeysSeenEvery) {
     return {};
@@ -96,7 +99,7 @@ LogFollower::Done LogFollower::see_that_keys_stay() {
 }
 
 // Each guard may; whose comes first has done it.
-void LogFollower::expire(TimePoint now) {
+void FilterLog::expire(TimePoint now) {
   if (now - expiring_since_ >= kExpireAgain) {
     expiring_since_ = now;
     expiring_.clear();
@@ -110,7 +113,7 @@ void LogFollower::expire(TimePoint now) {
   }
 }
 
-void LogFollower::say_digest(TimePoint now) {
+void FilterLog::say_digest(TimePoint now) {
   // Not all at once: whoever hears one waits anew.
   const auto every =
       settings_.digest_every * (256 + static_cast<unsigned char>(writer_.front())) / 256;
@@ -126,7 +129,7 @@ void LogFollower::say_digest(TimePoint now) {
   }
 }
 
-void LogFollower::begin_snapshot(TimePoint now) {
+void FilterLog::begin_snapshot(TimePoint now) {
   // What does not count makes none due by itself: somebody could have all filters written for it.
   const bool is_due =
       meta_.wants_snapshot ||
@@ -152,7 +155,7 @@ void LogFollower::begin_snapshot(TimePoint now) {
                    });
 }
 
-void LogFollower::end_snapshot(const std::string& token, const std::string& why_not) {
+void FilterLog::end_snapshot(const std::string& token, const std::string& why_not) {
   snapshot_.reset();
   is_snapshot_begun_ = false;
   snapshot_over_at_ = io::now_since_boot();
@@ -164,7 +167,7 @@ void LogFollower::end_snapshot(const std::string& token, const std::string& why_
   }
 }
 
-void LogFollower::write_snapshot(const std::string& token) {
+void FilterLog::write_snapshot(const std::string& token) {
   SnapshotWriter::Plan plan;
   plan.generation = reader_->generation();
   plan.token = token;
@@ -189,7 +192,7 @@ void LogFollower::write_snapshot(const std::string& token) {
   }
 }
 
-bool LogFollower::read_images() {
+bool FilterLog::read_images() {
   bool is_more = false;
   if (const auto snapshot = snapshot_) {
     is_more = snapshot->work(*appending_);
@@ -200,7 +203,7 @@ bool LogFollower::read_images() {
   return is_more || !dumps_.empty();
 }
 
-void LogFollower::take_turn_of_dump() {
+void FilterLog::take_turn_of_dump() {
   filled::UnfinishedDump& dump = dumps_.front();
   filled::Outcome outcome;
   try {
@@ -216,10 +219,10 @@ void LogFollower::take_turn_of_dump() {
   dumps_.pop_front();
 }
 
-void LogFollower::give_up_dumps() {
+void FilterLog::give_up_dumps() {
   for (filled::UnfinishedDump& dump : std::exchange(dumps_, {})) {
     dump.change->finish({.status = filled::Outcome::Status::unknown, .why = "the guard is ending"});
   }
 }
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::replicated

@@ -1,5 +1,29 @@
-// What a FilterLog does on its thread: connects, reads what Redis has, follows its log and appends
-// to it. filter_log.h says what that promises.
+// The log that all guards in front of one Redis share: a stream in which every change of a filter
+// has its place, so that all guards have the same filters, and a restart finds them again.
+//
+//   submit ─▶ queue ─▶ append (a script) ─▶ {P}:log ─▶ XREAD ─▶ Filters::apply ─▶ Change::finish
+//
+// A change is done when its entry comes back, in order with everybody's: which guard was first is
+// what the stream says. The script assigns the numbers of entries, which are dense; what an entry
+// must be to count is filled/log_reader.h's. Beside the stream there are
+//
+//   {P}:meta              generation, number of the last entry, which snapshot stands
+//   {P}:snapshot:<0|1>:<i>  its pieces; the other set is what the next one is written to
+//   {P}:lock              who writes the next one
+//
+// of which a cluster has all in one slot. Which Redis that is, FindRedis says: when it is another
+// one (a failover, or the slot has moved), nothing that the one before says counts any more, and
+// the log goes on there. Redis is the truth. What it has lost is lost: after a crash that is what
+// `appendfsync` allows, after a failover what the replica had not yet got. Whoever was connected
+// anew compares the last entry that was applied here with the one in Redis, so that an end that is
+// lost is noticed, whatever came in its place; then all is read again. A Redis that must not be
+// written to tells nothing: it may be a master of before. A Redis without {P}:meta (FLUSHALL, an
+// empty one) begins a new generation, in which there is no filter. The guards' clocks should agree:
+// a filter expires when one of them says so. Scripts are sent as they are, by EVAL: by EVALSHA,
+// what is sent again after SCRIPT FLUSH would come behind what was sent after it.
+//
+// Who may write to this Redis can make guards forget, as anyone who may delete can, and keep them
+// from being current; he cannot have them do what no guard has asked for, or anything twice.
 //
 // A round asks whether this Redis may be written to, for {P}:meta and for what is new in the log,
 // on one connection; a read that found nothing waits there. Numbers are dense, and meta says which
@@ -7,12 +31,19 @@
 // was asked, and that it is the same history. Clocks of Redis do not count, nor does it how long a
 // connection was away.
 //
-// Threads:   submit(), is_current() and status() from any; run() is the thread.
-// Lifetimes: `filters` and `tls` outlive it.
-// Errors:    a Failure ends what is being done; then it is tried again, later each time.
-// Limits:    kInFlightMax entries of its own have not come back. Snapshots and dumps are read from
-//            images in turns of filled::kImageTurn, between which entries are applied; of dumps
-//            there are as many as are submitted at a time.
+// Look-ups: ask is_current() after the look-up, and that Filters::version() is the one of before:
+// while all is read again, filters are not what they were.
+//
+// Threads:   construct, start and destroy from the owner's thread; submit(), is_current() and
+//            status() from any. The calls run on a thread of its own, which is the one writer of
+//            the filters; they may submit().
+// Lifetimes: `filters` and `tls` outlive it. What is still waiting at the end is finished.
+// Errors:    outcomes: `not_in_log` if it was surely not done, `unknown` if it may have been. What
+//            does not let the log be read is a state, and tried again.
+// Limits:    Settings. Two connections; kInFlightMax entries of its own that have not come back.
+//            Snapshots and dumps are read in turns of filled::kImageTurn, and entries applied
+//            between them; a snapshot that is read is in memory as a whole. Redis 6.2 or newer, or
+//            Valkey.
 #pragma once
 
 #include <atomic>
@@ -29,21 +60,29 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "config/config.h"
 #include "filled/change_queue.h"
+#include "filled/filters.h"
 #include "filled/filters_image.h"
 #include "filled/log_entry.h"
 #include "filled/log_reader.h"
+#include "filled/store.h"
 #include "io/clock.h"
-#include "upstream/filter_log.h"
+#include "io/tls_credentials.h"
 #include "upstream/redis_connector.h"
 #include "upstream/redis_reply.h"
 #include "upstream/wake_up.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::replicated {
+
+using upstream::RedisConnector;
+using upstream::RedisPlace;
+using upstream::Reply;
 
 // A connection of hiredis on which requests are sent without waiting for the replies to those
 // before: never blocks, is polled by its owner.
@@ -199,22 +238,59 @@ class SnapshotWriter : public std::enable_shared_from_this<SnapshotWriter> {
   bool is_ending_ = false;
 };
 
-class LogFollower {
+class FilterLog final : public filled::Store {
  public:
-  using State = FilterLog::State;
+  using State = filled::LogState;
+  using Status = filled::LogStatus;
+
+  // The Redis that has this key at the moment; nothing: it is not known. On the log's thread.
+  using FindRedis = std::function<std::optional<RedisPlace>(std::string_view key)>;
+
+  struct Settings {
+    std::string prefix = "cuckooguard:filters";  // without '{' and '}'
+    std::string key;                             // the same for all guards; 16 bytes at least
+    // How long what was proven to be here may be believed.
+    std::chrono::milliseconds max_lag{1000};
+    std::chrono::milliseconds change_wait{5000};
+    std::size_t waiting_max = 65536;  // changes
+    std::size_t waiting_bytes_max = std::size_t{64} << 20U;
+    // A snapshot is due after so many entries, or bytes of them, and begun no sooner than
+    // `snapshot_every` after the last try.
+    std::uint64_t snapshot_entries = 100'000;
+    std::uint64_t snapshot_bytes = std::uint64_t{64} << 20U;
+    std::chrono::milliseconds snapshot_every{10'000};
+    // After so many entries, or so much time if there were any, a guard says what it has applied.
+    std::uint64_t digest_entries = 10'000;
+    std::chrono::milliseconds digest_every{10'000};
+  };
+
+  struct Calls {
+    std::function<void(State, const std::string& why)> on_state;  // on change
+    // The filters are those of a generation that was not here before, also the first one. It is
+    // ready: what is submitted goes into it.
+    std::function<void()> on_new_generation;
+    // Entries that nobody with the key has written, or a history that is not what it was. At most
+    // once per kTroubleEvery.
+    std::function<void(const std::string& what)> on_trouble;
+  };
+  static constexpr std::chrono::seconds kTroubleEvery{10};
   static constexpr std::size_t kInFlightMax = 64;
 
-  LogFollower(FilterLog::FindRedis find_redis,
-              FilterLog::Settings settings,
-              filled::Filters& filters,
-              FilterLog::Calls calls,
-              const io::TlsSlot* tls);
+  FilterLog(FindRedis find_redis,
+            Settings settings,
+            filled::Filters& filters,
+            Calls calls,
+            const io::TlsSlot* tls = nullptr);
+  FilterLog(const FilterLog&) = delete;
+  FilterLog& operator=(const FilterLog&) = delete;
+  ~FilterLog() override;
 
-  void submit(std::shared_ptr<filled::Change> change);
-  bool is_current(filled::TimePoint now) const noexcept;
-  FilterLog::Status status() const;
+  void start();
 
-  void run(const std::stop_token& stop);
+  void submit(std::shared_ptr<filled::Change> change) override;
+  bool is_current(filled::TimePoint now) const noexcept override;
+  Status status() const;
+  std::optional<filled::LogStatus> log() const override { return status(); }
 
  private:
   using TimePoint = filled::TimePoint;
@@ -236,7 +312,8 @@ class LogFollower {
     bool wants_snapshot = false;
   };
 
-  // --- log_follower.cpp ---
+  // --- filter_log.cpp ---
+  void run(const std::stop_token& stop);
   Done step();
   void fail(const Failure& failure);
   void become(State state, const std::string& why);
@@ -257,7 +334,7 @@ class LogFollower {
   void send_waiting();
   void append(std::uint64_t counter, const std::string& body);
 
-  // --- log_reading.cpp ---
+  // --- reading.cpp ---
   std::shared_ptr<Reply> request(std::span<const std::string_view> words);
   std::shared_ptr<Reply> request(std::initializer_list<std::string_view> words) {
     return request(std::span(words.begin(), words.size()));
@@ -280,7 +357,7 @@ class LogFollower {
   void proven(TimePoint asked_at);
   void note(const Meta& meta, TimePoint asked_at);
 
-  // --- log_upkeep.cpp ---
+  // --- upkeep.cpp ---
   Done keep_up();
   // There is what only a guard with more room knows.
   bool is_unsure() const;
@@ -295,18 +372,18 @@ class LogFollower {
   void take_turn_of_dump();
   void give_up_dumps();
 
-  FilterLog::FindRedis find_redis_;
+  FindRedis find_redis_;
   const io::TlsSlot* tls_;
-  FilterLog::Settings settings_;
+  Settings settings_;
   filled::Filters& filters_;
-  FilterLog::Calls calls_;
+  Calls calls_;
   LogKeys keys_;
   filled::LogKey key_;
   filled::ChangeQueue queue_;
-  WakeUp wake_up_;
+  upstream::WakeUp wake_up_;
   std::atomic<TimePoint::rep> current_until_{0};
   mutable std::mutex mutex_;
-  FilterLog::Status status_;
+  Status status_;
 
   // The thread's.
   std::stop_token stop_;
@@ -350,6 +427,7 @@ class LogFollower {
   std::deque<filled::UnfinishedDump> dumps_;
   std::unordered_map<std::string, std::uint64_t> expiring_;  // incarnations, that were submitted
   TimePoint expiring_since_{};
+  std::jthread thread_;  // ends before what it works with
 };
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::replicated

@@ -1,4 +1,4 @@
-#include "upstream/filter_log.h"
+#include "replicated/filter_log.h"
 
 #include <array>
 #include <atomic>
@@ -14,7 +14,7 @@
 
 #include "logged_guard.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::replicated {
 namespace {
 
 using testing::HasSubstr;
@@ -362,4 +362,4 @@ TEST(FilterLog, a_redis_that_may_not_be_written_to_is_said_in_its_words) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::replicated

@@ -2,10 +2,14 @@
 #include <new>
 #include <utility>
 
-#include "upstream/log_follower.h"
+#include "replicated/filter_log.h"
 #include "upstream/redis_reply.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::replicated {
+
+using upstream::is_error;
+using upstream::text_of;
+
 namespace {
 
 // Empty: it was done.
@@ -177,4 +181,4 @@ void SnapshotWriter::let_stand(PipelinedRedis& redis) {
              [this, self = shared_from_this()](const Reply& reply) { on_end_(why_not(*reply)); });
 }
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::replicated

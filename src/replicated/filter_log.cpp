@@ -1,4 +1,4 @@
-#include "upstream/log_follower.h"
+#include "replicated/filter_log.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,11 @@
 
 #include "upstream/redis_connector.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::replicated {
+
+using upstream::is_error;
+using upstream::text_of;
+
 namespace {
 
 constexpr std::chrono::seconds kCallTimeout{2};
@@ -120,7 +124,7 @@ return 1
 )";
 }
 
-std::string LogFollower::random_name() {
+std::string FilterLog::random_name() {
   std::string bytes(filled::kWriterBytes, '\0');
   // So few come whole once the generator is seeded.
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
@@ -129,11 +133,11 @@ std::string LogFollower::random_name() {
   return bytes;
 }
 
-LogFollower::LogFollower(FilterLog::FindRedis find_redis,
-                         FilterLog::Settings settings,
-                         filled::Filters& filters,
-                         FilterLog::Calls calls,
-                         const io::TlsSlot* tls)
+FilterLog::FilterLog(FindRedis find_redis,
+                     Settings settings,
+                     filled::Filters& filters,
+                     Calls calls,
+                     const io::TlsSlot* tls)
     : find_redis_(std::move(find_redis)),
       tls_(tls),
       settings_(std::move(settings)),
@@ -145,24 +149,32 @@ LogFollower::LogFollower(FilterLog::FindRedis find_redis,
               .bytes = settings_.waiting_bytes_max,
               .wait = settings_.change_wait}) {}
 
-void LogFollower::submit(std::shared_ptr<filled::Change> change) {
+FilterLog::~FilterLog() {
+  thread_ = {};
+}
+
+void FilterLog::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void FilterLog::submit(std::shared_ptr<filled::Change> change) {
   if (queue_.push(std::move(change), io::now_since_boot())) {
     wake_up_.call();
   }
 }
 
-bool LogFollower::is_current(TimePoint now) const noexcept {
+bool FilterLog::is_current(TimePoint now) const noexcept {
   return now.time_since_epoch().count() < current_until_.load(std::memory_order_acquire);
 }
 
-FilterLog::Status LogFollower::status() const {
+FilterLog::Status FilterLog::status() const {
   const std::lock_guard lock(mutex_);
   FilterLog::Status status = status_;
   status.waiting = queue_.size();
   return status;
 }
 
-void LogFollower::publish() {
+void FilterLog::publish() {
   const std::lock_guard lock(mutex_);
   status_ = {.state = state_.value_or(State::loading),
              .why = why_,
@@ -174,7 +186,7 @@ void LogFollower::publish() {
              .snapshot_at = snapshot_at_};
 }
 
-void LogFollower::run(const std::stop_token& stop) {
+void FilterLog::run(const std::stop_token& stop) {
   stop_ = stop;
   const std::stop_callback wake_to_end(stop, [this] { wake_up_.call(); });
   become(State::loading, "it has not been read yet");
@@ -197,7 +209,7 @@ void LogFollower::run(const std::stop_token& stop) {
   give_up_dumps();
 }
 
-LogFollower::Done LogFollower::step() {
+FilterLog::Done FilterLog::step() {
   if (!appending_ || !following_) {
     return connect();
   }
@@ -212,7 +224,7 @@ LogFollower::Done LogFollower::step() {
   return done;
 }
 
-void LogFollower::fail(const Failure& failure) {
+void FilterLog::fail(const Failure& failure) {
   const bool was_calm = state_ == State::ready && io::now_since_boot() - ready_since_ > kCalmAfter;
   const bool is_broken = is_lost();
   const bool is_cut = is_broken || !appending_ || !following_;
@@ -236,7 +248,7 @@ void LogFollower::fail(const Failure& failure) {
   publish();
 }
 
-void LogFollower::become(State state, const std::string& why) {
+void FilterLog::become(State state, const std::string& why) {
   if (state == State::lost) {
     queue_.close("the filters' log in Redis cannot be used: " + why);
   } else {
@@ -253,7 +265,7 @@ void LogFollower::become(State state, const std::string& why) {
   }
 }
 
-void LogFollower::tell_trouble(const std::string& what) {
+void FilterLog::tell_trouble(const std::string& what) {
   const TimePoint now = io::now_since_boot();
   if (calls_.on_trouble && now - trouble_told_ > FilterLog::kTroubleEvery) {
     trouble_told_ = now;
@@ -261,7 +273,7 @@ void LogFollower::tell_trouble(const std::string& what) {
   }
 }
 
-LogFollower::Done LogFollower::connect() {
+FilterLog::Done FilterLog::connect() {
   const auto redis = find_redis_(keys_.meta);
   if (!redis) {
     return std::unexpected(Failure{.state = State::loading,
@@ -281,11 +293,11 @@ LogFollower::Done LogFollower::connect() {
   return {};
 }
 
-bool LogFollower::is_lost() const {
+bool FilterLog::is_lost() const {
   return (appending_ && appending_->is_lost()) || (following_ && following_->is_lost());
 }
 
-std::string LogFollower::cut() {
+std::string FilterLog::cut() {
   if (!is_lost()) {
     following_->give_up(stop_.stop_requested() ? "the guard is ending"
                                                : "Redis has not answered in time");
@@ -293,7 +305,7 @@ std::string LogFollower::cut() {
   return following_->is_lost() ? following_->error() : appending_->error();
 }
 
-bool LogFollower::pump(const std::function<bool()>& is_done, TimePoint until) {
+bool FilterLog::pump(const std::function<bool()>& is_done, TimePoint until) {
   while (!is_done()) {
     if (stop_.stop_requested() || is_lost()) {
       return false;
@@ -308,7 +320,7 @@ bool LogFollower::pump(const std::function<bool()>& is_done, TimePoint until) {
   return true;
 }
 
-bool LogFollower::await(const Reply& reply, milliseconds wait) {
+bool FilterLog::await(const Reply& reply, milliseconds wait) {
   TimePoint until = io::now_since_boot() + wait;
   while (!pump([&] { return reply != nullptr; }, until)) {
     const TimePoint quiet = following_->read_at() + kCallTimeout;
@@ -327,7 +339,7 @@ bool LogFollower::await(const Reply& reply, milliseconds wait) {
 }
 
 // Waits until something comes, or can be sent that could not be.
-void LogFollower::exchange(TimePoint until) {
+void FilterLog::exchange(TimePoint until) {
   std::array<pollfd, 3> watched{};
   watched[0] = {.fd = wake_up_.descriptor(), .events = POLLIN, .revents = 0};
   const std::array<PipelinedRedis*, 2> connections{appending_.get(), following_.get()};
@@ -353,7 +365,7 @@ void LogFollower::exchange(TimePoint until) {
   }
 }
 
-void LogFollower::send_waiting() {
+void FilterLog::send_waiting() {
   while (state_ == State::ready && reader_ && queue_.in_flight() < kInFlightMax) {
     filled::ChangeQueue::Batch batch = queue_.next();
     if (batch.empty()) {
@@ -368,7 +380,7 @@ void LogFollower::send_waiting() {
   }
 }
 
-void LogFollower::append(std::uint64_t counter, const std::string& body) {
+void FilterLog::append(std::uint64_t counter, const std::string& body) {
   filled::Entry entry{.writer = writer_, .counter = counter, .after = reader_->seq(), .body = body};
   entry.tag = key_.tag_of(entry, reader_->generation());
   appending_->send({"EVAL",
@@ -392,4 +404,4 @@ void LogFollower::append(std::uint64_t counter, const std::string& body) {
                    });
 }
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::replicated

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "logged_guard.h"
-#include "upstream/filter_log.h"
+#include "replicated/filter_log.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::replicated {
 namespace {
 
 using testing::HasSubstr;
@@ -124,4 +124,4 @@ TEST(FilterLogLostKeys, a_redis_that_may_evict_them_is_refused_as_long_as_it_may
 }
 
 }  // namespace
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::replicated
