@@ -1,9 +1,9 @@
 #include "binlog/mariadb_position.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "binlog/byte_cursor.h"
+#include "text/number.h"
 
 namespace cuckooguard::binlog {
 
@@ -12,11 +12,11 @@ namespace {
 // A number and the separator behind it; with '\0' it must be the last thing there is.
 template <typename T>
 bool take_number(std::string_view& text, char separator, T& value) {
-  const auto [behind, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) {
+  const auto number = text::take_number<T>(text);
+  if (!number) {
     return false;
   }
-  text.remove_prefix(static_cast<std::size_t>(behind - text.data()));
+  value = *number;
   if (separator == '\0') {
     return text.empty();
   }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+
+#include "text/hex.h"
+#include "text/number.h"
 
 namespace cuckooguard::binlog {
 
@@ -13,12 +15,6 @@ constexpr std::string_view kBlanks = " \t\r\n";
 
 bool has_dash(std::size_t at) {
   return at == 8 || at == 13 || at == 18 || at == 23;
-}
-
-std::optional<unsigned> hex_digit(char c) {
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(&c, &c + 1, value, 16);
-  return error == std::errc() ? std::optional(value) : std::nullopt;
 }
 
 bool parse_uuid(std::string_view text, std::array<std::uint8_t, 16>& uuid) {
@@ -33,7 +29,7 @@ bool parse_uuid(std::string_view text, std::array<std::uint8_t, 16>& uuid) {
       }
       continue;
     }
-    const std::optional<unsigned> value = hex_digit(text[i]);
+    const std::optional<unsigned> value = text::number_of<unsigned>(text.substr(i, 1), 16);
     if (!value) {
       return false;
     }
@@ -45,21 +41,12 @@ bool parse_uuid(std::string_view text, std::array<std::uint8_t, 16>& uuid) {
 }
 
 void print_uuid(const std::array<std::uint8_t, 16>& uuid, std::string& out) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   for (const std::uint8_t byte : uuid) {
     if (has_dash(out.size() - out.rfind(',') - 1)) {
       out += '-';
     }
-    out += kDigits[byte >> 4U];
-    out += kDigits[byte & 0x0fU];
+    text::append_hex(out, byte);
   }
-}
-
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
 }
 
 std::string_view trim(std::string_view text) {
@@ -140,8 +127,10 @@ bool MySqlGtidSet::parse_item(std::string_view item) {
       continue;
     }
     const bool is_range = part.find('-') != std::string_view::npos;
-    const std::optional<std::uint64_t> first = parse_number(take_until(part, '-'));
-    const std::optional<std::uint64_t> last = is_range ? parse_number(trim(part)) : first;
+    const std::optional<std::uint64_t> first =
+        text::number_of<std::uint64_t>(take_until(part, '-'));
+    const std::optional<std::uint64_t> last =
+        is_range ? text::number_of<std::uint64_t>(trim(part)) : first;
     if (!first || !last || !add(source, *first, *last)) {
       return false;
     }

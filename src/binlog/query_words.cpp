@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <initializer_list>
 #include <utility>
 
 #include "binlog/sql_words.h"
+#include "text/hex.h"
+#include "text/number.h"
 
 namespace cuckooguard::binlog {
 
@@ -40,19 +41,12 @@ bool take_hex(SqlWords& words, std::array<char, Xid::kPartBytesMax>& bytes, std:
     return false;
   }
   const std::string_view digits = quoted.text.substr(1, quoted.text.size() - 2);
-  size = digits.size() / 2;
-  if (digits.size() % 2 != 0 || size > bytes.size()) {
+  const auto read = text::bytes_of_hex(digits);
+  if (!read || read->size() > bytes.size()) {
     return false;
   }
-  for (std::size_t i = 0; i < size; ++i) {
-    unsigned value = 0;
-    const char* const end = digits.data() + 2 * i + 2;
-    const auto [behind, error] = std::from_chars(digits.data() + 2 * i, end, value, 16);
-    if (error != std::errc() || behind != end) {
-      return false;
-    }
-    bytes[i] = static_cast<char>(value);
-  }
+  size = read->size();
+  std::ranges::copy(*read, bytes.begin());
   return true;
 }
 
@@ -71,14 +65,11 @@ std::optional<Xid> take_xid(SqlWords& words) {
     return std::nullopt;
   }
   const Word number = words.next();
-  std::uint32_t format = 0;
-  const char* const end = number.text.data() + number.text.size();
-  const auto [behind, error] =
-      std::from_chars(number.text.data(), number.text.data() + number.text.size(), format);
-  if (number.text.empty() || error != std::errc() || behind != end) {
+  const auto format = text::number_of<std::uint32_t>(number.text);
+  if (!format) {
     return std::nullopt;
   }
-  return Xid::make(format, {global.data(), global_size}, {branch.data(), branch_size});
+  return Xid::make(*format, {global.data(), global_size}, {branch.data(), branch_size});
 }
 
 // Behind XA.

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <csignal>
 #include <cstdint>
@@ -21,6 +20,7 @@
 #include "foreign/bitmap_filter.h"
 #include "foreign/redisson.h"
 #include "keyspace/printable.h"
+#include "text/number.h"
 #include "upstream/redis_reply.h"
 
 namespace cuckooguard::cli {
@@ -49,12 +49,6 @@ std::expected<std::uint64_t, std::string> ask_number(RedisCall& redis,
   return static_cast<std::uint64_t>((*reply)->integer);
 }
 
-template <typename Number>
-bool read_number(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
 // What Redisson's hash says; no bits if there is none.
 std::expected<foreign::Shape, std::string> shape_in_redis(RedisCall& redis,
                                                           const std::string& hash) {
@@ -70,10 +64,12 @@ std::expected<foreign::Shape, std::string> shape_in_redis(RedisCall& redis,
   if (values[0]->type == REDIS_REPLY_NIL && values[1]->type == REDIS_REPLY_NIL) {
     return shape;
   }
-  if (!read_number(text_of(*values[0]), shape.bits) ||
-      !read_number(text_of(*values[1]), shape.hashes) || shape.bits == 0) {
+  shape.bits = text::number_of<decltype(shape.bits)>(text_of(*values[0])).value_or(0);
+  const auto hashes = text::number_of<decltype(shape.hashes)>(text_of(*values[1]));
+  if (shape.bits == 0 || !hashes) {
     return std::unexpected(printable(hash) + ": its size and hashIterations are no numbers");
   }
+  shape.hashes = *hashes;
   return shape;
 }
 

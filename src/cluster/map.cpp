@@ -11,7 +11,7 @@ namespace cuckooguard::cluster {
 namespace {
 
 std::optional<std::uint16_t> slot_in(std::string_view text) {
-  const auto slot = number_in<std::uint16_t>(text);
+  const auto slot = text::number_of<std::uint16_t>(text);
   return slot && *slot < kSlots ? slot : std::nullopt;
 }
 
@@ -45,14 +45,14 @@ std::uint16_t tls_port_in(std::string_view names) {
   while (!names.empty()) {
     std::string_view value = take_until(names, ',');
     if (take_until(value, '=') == "tls-port") {
-      return number_in<std::uint16_t>(value).value_or(0);
+      return text::number_of<std::uint16_t>(value).value_or(0);
     }
   }
   return 0;
 }
 
 std::optional<Node> node_in(const NodeLine& line, std::string_view asked_host) {
-  const auto epoch = number_in<std::uint64_t>(line.config_epoch);
+  const auto epoch = text::number_of<std::uint64_t>(line.config_epoch);
   Node node{.id = std::string(line.id),
             .host = std::string(line.endpoint.host),
             .port = line.endpoint.port,

@@ -12,7 +12,7 @@ bool take_apart(NodeLine& line) {
   const std::size_t bus = std::min(in_front.find('@'), in_front.size());
   line.bus = in_front.substr(bus);
   const auto endpoint = endpoint_in(in_front.substr(0, bus));
-  if (!endpoint || (!line.bus.empty() && !number_in<std::uint16_t>(line.bus.substr(1)))) {
+  if (!endpoint || (!line.bus.empty() && !text::number_of<std::uint16_t>(line.bus.substr(1)))) {
     return false;
   }
   line.endpoint = *endpoint;
@@ -39,7 +39,7 @@ std::optional<Endpoint> endpoint_in(std::string_view text) {
   if (colon == std::string_view::npos) {
     return std::nullopt;
   }
-  const auto port = number_in<std::uint16_t>(text.substr(colon + 1));
+  const auto port = text::number_of<std::uint16_t>(text.substr(colon + 1));
   return port ? std::optional(Endpoint{text.substr(0, colon), *port}) : std::nullopt;
 }
 

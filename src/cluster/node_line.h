@@ -9,22 +9,13 @@
 //   nodes.conf, and in no reply so far.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <system_error>
+
+#include "text/number.h"
 
 namespace cuckooguard::cluster {
-
-// All of the text is a number that fits.
-template <typename Number>
-std::optional<Number> number_in(std::string_view text) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [after, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && after == end ? std::optional(number) : std::nullopt;
-}
 
 // What is in front of `separator`, or all there is; takes both from the front of `rest`.
 std::string_view take_until(std::string_view& rest, char separator);

@@ -62,7 +62,7 @@ std::optional<ReplyCursor::Item> ReplyCursor::next() {
 
 // What follows the length, or is announced by it.
 bool ReplyCursor::take_body(Item& item, std::string_view length) {
-  const auto count = number_in<std::uint32_t>(length);
+  const auto count = text::number_of<std::uint32_t>(length);
   const std::size_t left = reply_.size() - at_;
   if (!count) {
     return false;
@@ -187,7 +187,7 @@ bool Rewriter::take_redirect() {
   }
   std::string_view words = error->text;
   take_until(words, ' ');
-  const auto slot = number_in<std::uint16_t>(take_until(words, ' '));
+  const auto slot = text::number_of<std::uint16_t>(take_until(words, ' '));
   const auto endpoint = endpoint_in(words);
   if (!slot || !endpoint || words.contains(' ')) {
     return false;
@@ -241,8 +241,9 @@ bool Rewriter::take_slots_node() {
   if (!host || !port || !(host->is_text() || host->is_null) || port->type != ':') {
     return false;
   }
-  NodeAddress address{
-      .id = {}, .hosts = {host->text}, .ports = {number_in<std::uint16_t>(port->text).value_or(0)}};
+  NodeAddress address{.id = {},
+                      .hosts = {host->text},
+                      .ports = {text::number_of<std::uint16_t>(port->text).value_or(0)}};
   std::vector<Field> hosts;
   for (std::size_t i = 2; i < node->values; ++i) {
     const auto item = cursor_.next();
@@ -319,7 +320,8 @@ Rewriter::NodeAddress Rewriter::address_in(std::span<const Field> fields) {
     if (key.text == "id") {
       address.id = value.text;
     } else if (is_port(key.text)) {
-      address.ports[key.text == "port" ? 0 : 1] = number_in<std::uint16_t>(value.text).value_or(0);
+      address.ports[key.text == "port" ? 0 : 1] =
+          text::number_of<std::uint16_t>(value.text).value_or(0);
     } else if (is_host(key.text)) {
       address.hosts[key.text == "ip" ? 0 : key.text == "endpoint" ? 1 : 2] = value.text;
     }

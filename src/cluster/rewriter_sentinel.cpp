@@ -45,7 +45,7 @@ bool is_numbered(std::string_view line, std::string_view name) {
     return false;
   }
   line.remove_prefix(name.size());
-  return number_in<std::uint32_t>(line.substr(0, line.find(':'))).has_value();
+  return text::number_of<std::uint32_t>(line.substr(0, line.find(':'))).has_value();
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ std::optional<std::uint16_t> Rewriter::replace_endpoint(const Item& host,
   if (!host.is_text() || is_open(host.text)) {
     return std::nullopt;
   }
-  const std::uint16_t number = number_in<std::uint16_t>(port.text).value_or(0);
+  const std::uint16_t number = text::number_of<std::uint16_t>(port.text).value_or(0);
   const auto listener = listener_of({.id = {}, .hosts = {host.text}, .ports = {number}}, is_master);
   if (listener) {
     replace_host(host);
@@ -145,7 +145,8 @@ std::string Rewriter::with_endpoints_rewritten(std::string_view text, bool is_sw
   Edited edited(text);
   const std::string host(client_.host);
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const auto port = i + 1 < words.size() ? number_in<std::uint16_t>(words[i + 1]) : std::nullopt;
+    const auto port =
+        i + 1 < words.size() ? text::number_of<std::uint16_t>(words[i + 1]) : std::nullopt;
     const bool is_master =
         is_switch || (i == 2 && words[0] == "master") || (i > 1 && words[i - 2] == "@");
     const bool is_host = is_master || (i == 2 && (words[0] == "slave" || words[0] == "sentinel"));
@@ -221,7 +222,8 @@ bool Rewriter::take_info() {
         next = next.substr(0, next.find("\r\n"));
         const bool is_port = next.starts_with("master_port:");
         master.ports[0] =
-            is_port ? number_in<std::uint16_t>(next.substr(next.find(':') + 1)).value_or(0) : 0;
+            is_port ? text::number_of<std::uint16_t>(next.substr(next.find(':') + 1)).value_or(0)
+                    : 0;
       }
       rewritten += with_info_line_rewritten(line, master);
       text.remove_prefix(line.size());
@@ -265,7 +267,7 @@ std::string Rewriter::with_replica_rewritten(std::string_view line) {
   if (take_until(host, '=') != "ip" || take_until(port, '=') != "port" || is_open(host)) {
     return std::string(line);
   }
-  const std::uint16_t number = number_in<std::uint16_t>(port).value_or(0);
+  const std::uint16_t number = text::number_of<std::uint16_t>(port).value_or(0);
   if (const auto listener = listener_of({.id = {}, .hosts = {host}, .ports = {number}})) {
     edited.replace(host, port, std::string(client_.host) + ",port=" + std::to_string(*listener));
   }

@@ -9,6 +9,7 @@
 
 #include "config/absent_presets.h"
 #include "config/values.h"
+#include "text/hex.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -28,14 +29,6 @@ std::string in_largest_unit(std::uint64_t value, const std::array<NamedUnit, n>&
 
 bool is_text(char byte) {
   return byte >= ' ' && byte <= '~';
-}
-
-std::string hex(std::string_view bytes) {
-  std::string digits;
-  for (const char byte : bytes) {
-    digits += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  }
-  return digits;
 }
 
 template <typename Count>
@@ -104,7 +97,7 @@ std::string text_of(const AbsentReply& reply) {
     return std::string(reply.preset->name);
   }
   return std::ranges::all_of(reply.bytes, is_text) ? "bytes:" + reply.bytes
-                                                   : "hex:" + hex(reply.bytes);
+                                                   : "hex:" + text::hex_of(reply.bytes);
 }
 
 std::string text_of(const FreshIds& window) {

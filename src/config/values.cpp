@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <span>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,6 +13,8 @@
 #include "config/absent_presets.h"
 #include "config/nearest.h"
 #include "keyspace/printable.h"
+#include "text/hex.h"
+#include "text/number.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -33,21 +33,13 @@ constexpr std::array kByteUnits = {
 constexpr std::array kCountUnits = {
     Unit{"", 1}, Unit{"k", 1000}, Unit{"M", 1'000'000}, Unit{"G", 1'000'000'000}};
 
-template <typename Number>
-std::optional<Number> whole_number(std::string_view text) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole ? std::optional(value) : std::nullopt;
-}
-
 // A whole number and one of the units, nothing between them; `wanted` says what to write instead.
 Parsed<std::uint64_t> parse_with_unit(std::string_view text,
                                       std::span<const Unit> units,
                                       std::string_view wanted) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string_view unit_name = text.substr(digits);
-  const auto number = whole_number<std::uint64_t>(text.substr(0, digits));
+  const auto number = text::number_of<std::uint64_t>(text.substr(0, digits));
   const auto unit = std::ranges::find(units, unit_name, &Unit::name);
   if (digits > 0 && !number) {
     return unexpected("is too large");
@@ -92,23 +84,6 @@ Parsed<Address> parse_unix_address(std::string_view path) {
   return Address{.host = {}, .port = 0, .unix_path = std::string(path)};
 }
 
-std::optional<std::string> bytes_of_hex(std::string_view hex) {
-  if (hex.size() % 2 != 0) {
-    return std::nullopt;
-  }
-  std::string bytes;
-  for (std::size_t i = 0; i < hex.size(); i += 2) {
-    unsigned value = 0;
-    const char* const begin = hex.data() + i;
-    const auto [end, error] = std::from_chars(begin, begin + 2, value, 16);
-    if (error != std::errc() || end != begin + 2) {
-      return std::nullopt;
-    }
-    bytes += static_cast<char>(static_cast<unsigned char>(value));
-  }
-  return bytes;
-}
-
 }  // namespace
 
 std::string shown(std::string_view text) {
@@ -141,7 +116,7 @@ Parsed<double> parse_fraction(std::string_view text) {
   text.remove_suffix(percent ? 1 : 0);
   const bool plain =
       !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos;
-  const auto number = plain ? whole_number<double>(text) : std::nullopt;
+  const auto number = plain ? text::number_of<double>(text) : std::nullopt;
   if (!number) {
     return unexpected(fmt::format("cannot be read: write {}", kWanted));
   }
@@ -174,9 +149,8 @@ Parsed<std::optional<std::uint32_t>> parse_file_mode(std::string_view text) {
     return std::nullopt;
   }
   constexpr std::uint32_t kMax = 0777;
-  std::uint32_t mode = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
-  if (error != std::errc() || end != text.data() + text.size() || mode > kMax) {
+  const auto mode = text::number_of<std::uint32_t>(text, 8);
+  if (!mode || *mode > kMax) {
     return unexpected("must be permissions in octal from 0000 to 0777, such as 0660");
   }
   return mode;
@@ -215,7 +189,7 @@ Parsed<NodePorts> parse_node_ports(std::string_view text) {
   }
   const auto last = dash == std::string_view::npos
                         ? std::nullopt
-                        : whole_number<std::uint16_t>(text.substr(dash + 1));
+                        : text::number_of<std::uint16_t>(text.substr(dash + 1));
   NodePorts ports{.host = first->host, .first = first->port, .last = last.value_or(0)};
   if (first->is_unix() || ports.first == 0 || ports.last < ports.first ||
       ports.count() > kNodePortsMax) {
@@ -256,7 +230,7 @@ Parsed<Address> parse_address(std::string_view text) {
     return unexpected("has no port: write host:port, such as 127.0.0.1:6379, or unix:/path");
   }
   std::string_view host = text.substr(0, colon);
-  const auto port = whole_number<std::uint16_t>(text.substr(colon + 1));
+  const auto port = text::number_of<std::uint16_t>(text.substr(colon + 1));
   if (!port) {
     return unexpected("has no port from 0 to 65535 behind its last ':'");
   }
@@ -292,7 +266,7 @@ Parsed<AbsentReply> parse_absent_reply(std::string_view text) {
   if (text.starts_with("bytes:")) {
     bytes = text.substr(6);
   } else if (text.starts_with("hex:")) {
-    bytes = bytes_of_hex(text.substr(4));
+    bytes = text::bytes_of_hex(text.substr(4));
     if (!bytes) {
       return unexpected("is not pairs of hexadecimal digits behind hex:");
     }

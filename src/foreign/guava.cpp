@@ -1,19 +1,18 @@
 #include "foreign/guava.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "foreign/hashes.h"
+#include "text/number.h"
 
 namespace cuckooguard::foreign {
 
@@ -31,12 +30,7 @@ std::optional<std::int64_t> number_of(std::string_view item) {
   if (item.starts_with('+') && !item.starts_with("+-")) {
     item.remove_prefix(1);
   }
-  std::int64_t number = 0;
-  const auto [at, error] = std::from_chars(item.data(), item.data() + item.size(), number);
-  if (error != std::errc{} || at != item.data() + item.size()) {
-    return std::nullopt;
-  }
-  return number;
+  return text::number_of<std::int64_t>(item);
 }
 
 Hash128 hash_of(std::int64_t number) {

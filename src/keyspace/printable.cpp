@@ -1,9 +1,10 @@
 #include "keyspace/printable.h"
 
+#include "text/hex.h"
+
 namespace cuckooguard::keyspace {
 
 std::string printable(std::string_view bytes, std::size_t bytes_max) {
-  constexpr std::string_view kHex = "0123456789abcdef";
   std::string text = "\"";
   for (const char c : bytes.substr(0, bytes_max)) {
     if (c == '"' || c == '\\') {
@@ -12,10 +13,8 @@ std::string printable(std::string_view bytes, std::size_t bytes_max) {
     } else if (c >= ' ' && c <= '~') {
       text += c;
     } else {
-      const auto byte = static_cast<unsigned char>(c);
       text += "\\x";
-      text += kHex[byte >> 4];
-      text += kHex[byte & 15];
+      text::append_hex(text, static_cast<unsigned char>(c));
     }
   }
   text += '"';

@@ -1,12 +1,11 @@
 #include "keyspace/row_condition.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
-#include <system_error>
 
 #include "keyspace/canonical_integer.h"
 #include "keyspace/identity.h"
+#include "text/number.h"
 
 namespace cuckooguard::keyspace {
 namespace {
@@ -33,14 +32,7 @@ bool is_word(std::string_view text, std::string_view word) {
   return std::ranges::equal(text, word, {}, fold, fold);
 }
 
-// Of `101`, 5.
-std::optional<std::uint64_t> number_of_bits(std::string_view digits) {
-  constexpr int kBinary = 2;
-  std::uint64_t number = 0;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number, kBinary);
-  const bool is_whole = read.ptr == digits.data() + digits.size();
-  return read.ec == std::errc() && is_whole ? std::optional(number) : std::nullopt;
-}
+constexpr int kBinary = 2;
 
 }  // namespace
 
@@ -153,7 +145,8 @@ class ConditionParser {
       ++at_;
       std::string digits;
       const std::optional<std::uint64_t> bits =
-          read_quoted('\'', digits) ? number_of_bits(digits) : std::nullopt;
+          read_quoted('\'', digits) ? text::number_of<std::uint64_t>(digits, kBinary)
+                                    : std::nullopt;
       literal = bits ? std::to_string(*bits) : "";
       at_ = bits ? at_ : begin;
       return bits.has_value();

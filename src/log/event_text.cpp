@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 
 #include "config/utf8.h"
+#include "text/hex.h"
 
 namespace cuckooguard::log {
 namespace {
 
 constexpr std::string_view kCut = "...";
-constexpr std::string_view kHex = "0123456789abcdef";
 
 bool is_printable(char byte) {
   return byte >= ' ' && byte <= '~';
@@ -54,10 +54,8 @@ void append_text(std::string& out, std::string_view text) {
     } else if (is_printable(byte)) {
       out += byte;
     } else {
-      const auto code = static_cast<unsigned char>(byte);
       out += "\\x";
-      out += kHex[code >> 4];
-      out += kHex[code & 15];
+      text::append_hex(out, static_cast<unsigned char>(byte));
     }
   }
   out += '"';
@@ -74,10 +72,8 @@ void append_json(std::string& out, std::string_view text) {
     } else if (bytes == 0) {
       out += "\\ufffd";
     } else if (bytes == 1 && !is_printable(first)) {
-      const auto code = static_cast<unsigned char>(first);
       out += "\\u00";
-      out += kHex[code >> 4];
-      out += kHex[code & 15];
+      text::append_hex(out, static_cast<unsigned char>(first));
     } else {
       out += text.substr(0, bytes);
     }

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstddef>
 
+#include "text/number.h"
+
 namespace cuckooguard::pgoutput {
 
 namespace {
@@ -13,13 +15,8 @@ constexpr unsigned kHalfBits = 32;
 
 std::optional<std::uint32_t> parse_half(std::string_view text) {
   constexpr std::size_t kDigitsMax = 8;
-  std::uint32_t half = 0;
-  const auto [behind, error] =
-      std::from_chars(text.data(), text.data() + text.size(), half, kHexadecimal);
-  if (error != std::errc() || behind != text.data() + text.size() || text.size() > kDigitsMax) {
-    return std::nullopt;
-  }
-  return half;
+  return text.size() > kDigitsMax ? std::nullopt
+                                  : text::number_of<std::uint32_t>(text, kHexadecimal);
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // One array reply of Redis becomes one of the client's: the elements that it lacks are the guard's
 // own.
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 #include "io/consumed_front.h"
 #include "proxy/reply_order.h"
 #include "resp/reply_writer.h"
+#include "text/number.h"
 
 namespace cuckooguard::proxy {
 namespace {
@@ -67,11 +67,9 @@ std::size_t ReplyOrder::relay_merge_header(std::string_view bytes, bool& well_fo
 
 bool ReplyOrder::begin_merge(std::string_view header_of_redis) {
   const Entry& entry = entries_[head_];
-  std::uint32_t count = 0;
-  const char* const digits = header_of_redis.data() + 1;
-  const char* const end = header_of_redis.data() + header_of_redis.size();
-  const auto [stop, error] = std::from_chars(digits, end, count);
-  if (error != std::errc{} || std::string_view(stop, end) != "\r\n" || count != entry.from_redis) {
+  header_of_redis.remove_prefix(1);
+  if (text::take_number<std::uint32_t>(header_of_redis) != entry.from_redis ||
+      header_of_redis != "\r\n") {
     return false;
   }
   std::string header;

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 
 #include "redis/word.h"
+#include "text/number.h"
 
 namespace cuckooguard::redis {
 namespace {
@@ -268,9 +268,7 @@ constexpr std::uint64_t end_of_range(const Command& command, std::uint64_t total
 }
 
 std::size_t number(std::string_view text) {
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? value : 0;
+  return text::number_of<std::size_t>(text).value_or(0);
 }
 
 // XREAD [COUNT n] [BLOCK n] STREAMS key ... id ...

@@ -1,12 +1,12 @@
 #include "redis/read_argument.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <limits>
 #include <optional>
 
 #include "redis/word.h"
+#include "text/number.h"
 
 namespace cuckooguard::redis {
 namespace {
@@ -33,10 +33,7 @@ std::optional<std::int64_t> integer(std::string_view text) {
   const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
   const bool is_canonical =
       !digits.empty() && is_digit(digits.front()) && (digits.front() != '0' || text.size() == 1);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_all = error == std::errc{} && end == text.data() + text.size();
-  return is_canonical && is_all ? std::optional(value) : std::nullopt;
+  return is_canonical ? text::number_of<std::int64_t>(text) : std::nullopt;
 }
 
 bool is_integer_in(std::string_view text, std::int64_t least, std::int64_t most) {
@@ -85,9 +82,8 @@ bool is_coordinate(std::string_view text, double most) {
     return false;
   }
   text.remove_prefix(text.starts_with('+') ? 1 : 0);
-  double value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  return result.ec == std::errc{} && value >= -most && value <= most;
+  const auto value = text::take_number<double>(text);
+  return value && *value >= -most && *value <= most;
 }
 
 bool is_lex(std::string_view text) {

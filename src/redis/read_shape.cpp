@@ -1,9 +1,9 @@
 #include "redis/read_shape.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "redis/word.h"
+#include "text/number.h"
 
 namespace cuckooguard::redis {
 
@@ -101,8 +101,9 @@ class ShapeMatch {
 
   bool reads_numkeys() {
     const std::string_view text = arguments_[at_++];
-    return has_kind(text, ArgumentKind::positive) &&
-           std::from_chars(text.data(), text.data() + text.size(), numkeys_).ec == std::errc{};
+    const auto number = text::number_of<decltype(numkeys_)>(text);
+    numkeys_ = number.value_or(0);
+    return number && has_kind(text, ArgumentKind::positive);
   }
 
   // All that is left: keys, then their ids; "$": what comes from now on.

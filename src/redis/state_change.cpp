@@ -1,8 +1,7 @@
 #include "redis/state_change.h"
 
-#include <charconv>
-
 #include "redis/word.h"
+#include "text/number.h"
 
 namespace cuckooguard::redis {
 namespace {
@@ -15,11 +14,8 @@ int db_of(Arguments arguments) {
     return kNoDb;
   }
   const std::string_view text = arguments[1];
-  int db = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), db);
-  const bool is_canonical = error == std::errc{} && end == text.data() + text.size() &&
-                            (text.size() == 1 || text.front() != '0');
-  return is_canonical && db >= 0 ? db : kNoDb;
+  const int db = text::number_of<int>(text).value_or(-1);
+  return db >= 0 && (text.size() == 1 || text.front() != '0') ? db : kNoDb;
 }
 
 // AUTH password | AUTH user password

@@ -1,8 +1,9 @@
 #include "redis/subscriptions.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
+
+#include "text/number.h"
 
 namespace cuckooguard::redis {
 namespace {
@@ -50,14 +51,9 @@ std::optional<std::uint32_t> last_integer(std::string_view tail) {
   if (colon == std::string_view::npos) {
     return std::nullopt;
   }
-  std::uint32_t count = 0;
-  const char* const digits = tail.data() + colon + 1;
-  const char* const end = tail.data() + tail.size();
-  const auto [stop, error] = std::from_chars(digits, end, count);
-  if (error != std::errc{} || std::string_view(stop, end) != "\r\n") {
-    return std::nullopt;
-  }
-  return count;
+  tail.remove_prefix(colon + 1);
+  const auto count = text::take_number<std::uint32_t>(tail);
+  return tail == "\r\n" ? count : std::nullopt;
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // What FilterLog reads: the snapshot, and the log behind it.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <utility>
 
 #include "replicated/filter_log.h"
+#include "text/number.h"
 
 namespace cuckooguard::replicated {
 
@@ -26,9 +26,7 @@ constexpr std::chrono::seconds kLoadReplyWait{10};
 constexpr std::string_view kBegin = "0-0";
 
 std::uint64_t number_of(std::string_view text) {
-  std::uint64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
+  return text::take_number<std::uint64_t>(text).value_or(0);
 }
 
 std::string text_at(const redisReply& reply, std::size_t place) {

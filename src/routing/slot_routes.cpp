@@ -5,6 +5,7 @@
 
 #include "cluster/node_line.h"
 #include "cluster/topology_reply.h"
+#include "text/number.h"
 #include "upstream/cluster_watch.h"
 
 namespace cuckooguard::routing {
@@ -16,7 +17,7 @@ std::optional<NamedNode> named_node_in(std::string_view error) {
   }
   error.remove_suffix(2);
   cluster::take_until(error, ' ');
-  const auto slot = cluster::number_in<std::uint16_t>(cluster::take_until(error, ' '));
+  const auto slot = text::number_of<std::uint16_t>(cluster::take_until(error, ' '));
   const auto endpoint = cluster::endpoint_in(error);
   if (!slot || *slot >= cluster::kSlots || !endpoint) {
     return std::nullopt;

@@ -6,6 +6,7 @@
 #include "resp/reply_framer.h"
 #include "resp/reply_writer.h"
 #include "routing/routed_transport.h"
+#include "text/number.h"
 
 namespace cuckooguard::routing {
 namespace {
@@ -18,7 +19,7 @@ std::optional<std::size_t> take_number(std::string_view& reply, char type) {
   if (!reply.starts_with(type) || end == std::string_view::npos) {
     return std::nullopt;
   }
-  const auto number = cluster::number_in<std::size_t>(reply.substr(1, end - 1));
+  const auto number = text::number_of<std::size_t>(reply.substr(1, end - 1));
   reply.remove_prefix(end + kCrlf.size());
   return number;
 }

@@ -1,7 +1,6 @@
 #include "upstream/inquiry.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <memory>
 #include <random>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "cluster/map.h"
+#include "text/number.h"
 #include "upstream/not_allowed.h"
 #include "upstream/redis_words.h"
 
@@ -18,12 +18,9 @@ namespace {
 using Words = std::vector<std::string>;
 
 std::chrono::seconds idle_timeout_of(const redisReply& reply) {
-  int seconds = 0;
-  if (const redisReply* const value = value_of(reply, "timeout")) {
-    const std::string_view text = text_of(*value);
-    std::from_chars(text.data(), text.data() + text.size(), seconds);
-  }
-  return std::chrono::seconds(seconds);
+  const redisReply* const value = value_of(reply, "timeout");
+  return std::chrono::seconds(value == nullptr ? 0
+                                               : text::number_of<int>(text_of(*value)).value_or(0));
 }
 
 Reply ask_redis(redisContext& redis, const Words& words) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <initializer_list>
 #include <iterator>
@@ -11,6 +10,7 @@
 
 #include <poll.h>
 
+#include "text/number.h"
 #include "upstream/cluster_watch.h"
 #include "upstream/redis_words.h"
 
@@ -20,20 +20,15 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-template <typename Number>
-Number number_of(std::string_view text) {
-  Number number{};
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
 std::string_view field(const redisReply& instance, std::string_view name) {
   const redisReply* const value = value_of(instance, name);
   return value != nullptr ? text_of(*value) : std::string_view{};
 }
 
 config::Address address_of(std::string_view host, std::string_view port) {
-  return {.host = std::string(host), .port = number_of<std::uint16_t>(port), .unix_path = {}};
+  return {.host = std::string(host),
+          .port = text::take_number<std::uint16_t>(port).value_or(0),
+          .unix_path = {}};
 }
 
 config::Address address_of(const redisReply& instance) {
@@ -213,10 +208,11 @@ std::expected<SentinelWatch::View, std::string> SentinelWatch::ask(redisContext&
   if (address.size() != 2) {
     return std::unexpected("does not say where the master is");
   }
-  View view{.master = address_of(text_of(*address[0]), text_of(*address[1])),
-            .config_epoch = number_of<std::uint64_t>(field(*master, "config-epoch")),
-            .nodes = {},
-            .others = {}};
+  View view{
+      .master = address_of(text_of(*address[0]), text_of(*address[1])),
+      .config_epoch = text::number_of<std::uint64_t>(field(*master, "config-epoch")).value_or(0),
+      .nodes = {},
+      .others = {}};
   view.nodes.push_back(node_of(*master, view.master));
   for (const redisReply& replica : instances_in(*replicas, kReplicasMax)) {
     view.nodes.push_back(node_of(replica, view.master));

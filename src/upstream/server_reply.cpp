@@ -1,8 +1,8 @@
 #include "upstream/server_reply.h"
 
-#include <charconv>
 #include <string>
 
+#include "text/number.h"
 #include "upstream/redis_reply.h"
 
 namespace cuckooguard::upstream {
@@ -33,8 +33,8 @@ std::optional<ServerKind> kind_of_hello(const redisReply& reply) {
   ServerKind kind{.is_cluster = text_of(*mode) == "cluster",
                   .is_master = role != nullptr && text_of(*role) == "master"};
   if (const redisReply* const version = value_of(reply, "version")) {
-    const std::string_view text = text_of(*version);
-    std::from_chars(text.data(), text.data() + text.size(), kind.version);
+    std::string_view text = text_of(*version);
+    kind.version = text::take_number<decltype(kind.version)>(text).value_or(0);
   }
   return kind;
 }
@@ -62,11 +62,10 @@ std::string run_id_of(const redisReply& reply) {
 }
 
 std::optional<std::chrono::seconds> uptime_of(const redisReply& reply) {
-  const std::string_view text =
+  std::string_view text =
       is_error(reply) ? std::string_view{} : line_value(text_of(reply), "uptime_in_seconds");
-  std::chrono::seconds::rep seconds = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  return read.ec == std::errc{} ? std::optional(std::chrono::seconds(seconds)) : std::nullopt;
+  const auto seconds = text::take_number<std::chrono::seconds::rep>(text);
+  return seconds ? std::optional(std::chrono::seconds(*seconds)) : std::nullopt;
 }
 
 std::optional<redis::Availability> state_of_error(std::string_view error) {
