@@ -1,5 +1,6 @@
 #include "upstream/login_probe.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cuckooguard::upstream {
@@ -9,18 +10,22 @@ constexpr std::size_t kReplyBytes = 32;  // enough to tell
 
 }  // namespace
 
-struct LoginProbe::Asking final : io::Disposable {
-  Asking(io::Loop& loop,
-         const config::Upstream& settings,
-         std::uint64_t version_now,
-         Connection::Owner& owner)
-      : version(version_now), began(loop.now()), connection(loop, settings, owner) {}
+struct LoginProbe::Asking final : io::Disposable, Connection::Owner {
+  Asking(LoginProbe& its_probe, io::Loop& loop, const config::Upstream& settings)
+      : probe(its_probe),
+        version(its_probe.version_()),
+        began(loop.now()),
+        connection(loop, settings, *this) {}
 
+  void on_upstream_up() override {}
+  void on_upstream_bytes(std::string_view bytes) override { probe.take(*this, bytes); }
+  void on_upstream_progress() override {}
+  void on_upstream_lost() override { probe.lose(*this); }
+
+  LoginProbe& probe;
   std::uint64_t version;
   io::TimePoint began;
   std::string said{};
-  bool is_again = false;
-  std::unique_ptr<io::Timer> deadline{};
   Connection connection;
 };
 
@@ -44,36 +49,32 @@ void LoginProbe::wait(Waiter& waiter) {
   if (!std::exchange(waiter.waits_, true)) {
     waiters_.push_back(&waiter);
   }
-  if (!asking_) {
+  if (askings_.empty()) {
     ask(false);
   }
 }
 
 void LoginProbe::ask(bool is_again) {
+  is_again_ = is_again;
   given_up_at_ = loop_.now() + settings_.connect_timeout;
-  connect(is_again, kSilentFor);
+  connect(kSilentFor);
 }
 
-void LoginProbe::connect(bool is_again, std::chrono::milliseconds patience) {
-  Connection::Owner& self = *this;
-  asking_ = std::make_unique<Asking>(loop_, settings_, version_(), self);
-  asking_->is_again = is_again;
-  asking_->connection.send(kQuestion);
+void LoginProbe::connect(std::chrono::milliseconds patience) {
+  askings_.push_back(std::make_unique<Asking>(*this, loop_, settings_));
+  askings_.back()->connection.send(kQuestion);
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(given_up_at_ - loop_.now());
   if (left <= patience) {
-    asking_->deadline = loop_.after(left, [this] { end(Entry::not_known); });
-    return;
+    deadline_ = loop_.after(left, [this] { end(Entry::not_known, *askings_.back()); });
+  } else {
+    deadline_ = loop_.after(patience, [this, patience] { connect(2 * patience); });
   }
-  asking_->deadline = loop_.after(patience, [this, is_again, patience] {
-    give_up();
-    connect(is_again, 2 * patience);
-  });
 }
 
 void LoginProbe::forget(Waiter& waiter) {
   if (std::exchange(waiter.waits_, false)) {
     std::erase(waiters_, &waiter);
-    if (waiters_.empty() && asking_) {
+    if (waiters_.empty()) {
       give_up();
     }
   }
@@ -81,38 +82,50 @@ void LoginProbe::forget(Waiter& waiter) {
 
 void LoginProbe::ask_anew() {
   valid_until_ = {};
-  if (asking_) {
+  if (!askings_.empty()) {
     give_up();
     ask(false);
   }
 }
 
-void LoginProbe::on_upstream_bytes(std::string_view bytes) {
-  std::string& said = asking_->said;
+void LoginProbe::take(Asking& from, std::string_view bytes) {
+  std::string& said = from.said;
   said.append(bytes.substr(0, kReplyBytes - said.size()));
   if (said.size() < kReplyBytes && !said.contains('\n')) {
     return;
   }
   const std::string_view reply = said;
   if (reply.starts_with("-NOAUTH ")) {
-    end(Entry::closed);
+    end(Entry::closed, from);
   } else if (reply.starts_with("-ERR max number of clients") || reply.starts_with("-DENIED ")) {
-    end(Entry::not_known);  // no reply: it was turned away
+    end(Entry::not_known, from);  // no reply: it was turned away
   } else {
-    end(Entry::open);
+    end(Entry::open, from);
   }
 }
 
-void LoginProbe::give_up() {
-  asking_->deadline.reset();
-  asking_->connection.close();
-  loop_.dispose(std::move(asking_));
+// Another one may still be answered.
+void LoginProbe::lose(Asking& from) {
+  if (askings_.size() == 1) {
+    end(Entry::not_known, from);
+    return;
+  }
+  const auto lost = std::ranges::find(askings_, &from, &std::unique_ptr<Asking>::get);
+  loop_.dispose(std::move(*lost));
+  askings_.erase(lost);
 }
 
-void LoginProbe::end(Entry said) {
-  entry_version_ = asking_->version;
-  valid_until_ = asking_->began + kValidFor;
-  const bool was_again = asking_->is_again;
+void LoginProbe::give_up() {
+  deadline_.reset();
+  for (auto& asking : std::exchange(askings_, {})) {
+    asking->connection.close();
+    loop_.dispose(std::move(asking));
+  }
+}
+
+void LoginProbe::end(Entry said, const Asking& from) {
+  entry_version_ = from.version;
+  valid_until_ = from.began + kValidFor;
   give_up();
   entry_ = said;
   was_answered_ = said != Entry::not_known;
@@ -121,7 +134,7 @@ void LoginProbe::end(Entry said) {
   }
   // A change that this asking may have missed, or an answer that took too long, is no answer.
   if (entry() == Entry::not_known) {
-    if (said != Entry::not_known && !was_again) {
+    if (said != Entry::not_known && !is_again_) {
       ask(true);
       return;
     }

@@ -16,11 +16,12 @@
 // word.
 //
 // Threads: its worker's. Lifetimes: a waiter that ends is forgotten before. Errors: an answer.
-// Limits: one connection at a time; one that is silent is replaced by another after kSilentFor,
-// that one after twice as long, and so on, for connect_timeout in all: the network may have lost
-// one alone. Cost: per worker at most one connect and PING per kValidFor, and only while clients
-// without a login come, or take a connection of their own. Source: Redis 7.0.15, networking.c
-// clientSetDefaultAuth, server.c authRequired.
+// Limits: one asking at a time, given up after connect_timeout. It has one connection, and another
+// one beside it when that has been silent for kSilentFor, then for twice as long, and so on: the
+// network may have lost one alone. The first to answer counts. Cost: per worker at most one connect
+// and PING per kValidFor, and only while clients without a login come, or take a connection of
+// their own.
+// Source: Redis 7.0.15, networking.c clientSetDefaultAuth, server.c authRequired.
 #pragma once
 
 #include <chrono>
@@ -30,6 +31,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/config.h"
 #include "io/loop.h"
@@ -37,7 +39,7 @@
 
 namespace cuckooguard::upstream {
 
-class LoginProbe final : Connection::Owner {
+class LoginProbe {
  public:
   // PING with a word by which whoever looks at Redis (MONITOR) knows it.
   static constexpr std::string_view kQuestion = "*2\r\n$4\r\nPING\r\n$11\r\nlogin-probe\r\n";
@@ -80,15 +82,12 @@ class LoginProbe final : Connection::Owner {
  private:
   struct Asking;
 
-  void on_upstream_up() override {}
-  void on_upstream_bytes(std::string_view bytes) override;
-  void on_upstream_progress() override {}
-  void on_upstream_lost() override { end(Entry::not_known); }
-
   void ask(bool is_again);
-  void connect(bool is_again, std::chrono::milliseconds patience);
+  void connect(std::chrono::milliseconds patience);
+  void take(Asking& from, std::string_view bytes);
+  void lose(Asking& from);
   void give_up();
-  void end(Entry said);
+  void end(Entry said, const Asking& from);
 
   io::Loop& loop_;
   const config::Upstream& settings_;
@@ -98,8 +97,10 @@ class LoginProbe final : Connection::Owner {
   bool was_answered_ = false;
   std::uint64_t entry_version_ = 0;
   io::TimePoint valid_until_{};
-  std::unique_ptr<Asking> asking_;  // null: nobody asks
-  io::TimePoint given_up_at_{};     // if it is not answered until then
+  std::vector<std::unique_ptr<Asking>> askings_;  // of one asking; empty: nobody asks
+  bool is_again_ = false;
+  io::TimePoint given_up_at_{};  // if it is not answered until then
+  std::unique_ptr<io::Timer> deadline_;
   std::deque<Waiter*> waiters_;
 };
 

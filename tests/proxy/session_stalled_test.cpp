@@ -195,7 +195,7 @@ TEST_F(Greeting, is_waited_for_while_nobody_is_answered) {
 }
 
 // The network may have lost it alone, while all others could be served.
-TEST_F(Stalled, a_login_probe_that_is_silent_is_replaced_by_another) {
+TEST_F(Stalled, beside_a_login_probe_that_is_silent_there_is_another) {
   const auto a = connect();
   send(a, command("GET x"));
   answer(0, "$-1\r\n");
