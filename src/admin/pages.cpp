@@ -177,7 +177,6 @@ views::Model Pages::look() {
           .process = guarded.process != nullptr ? *guarded.process : kUnknown,
           .redis = parts_.guard.facts(),
           .process_state = parts_.process_state,
-          .check = check_,
           .now = now,
           .probe = &probe_};
 }
@@ -280,7 +279,7 @@ Response Pages::check_one(std::uint32_t ns, std::string_view path) {
   const views::Check::Answer found = check_.ask(ns, *values, parts_.now());
   return of_json(found.may_exist ? 200 : 404,
                  json::object{{"may_exist", found.may_exist},
-                              {"verdict", views::name_of(found.verdict)},
+                              {"verdict", name_of(found.verdict)},
                               {"reason", found.reason}});
 }
 

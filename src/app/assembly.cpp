@@ -486,17 +486,19 @@ guard::Guard::Parts Assembly::guarded(const Generation& generation,
                                       guard::Learner& learner) {
   redis::Facts& facts = endpoints_.facts(endpoint);
   if (endpoints_.leads_to_sentinel(endpoint)) {
-    return {.keyspace = no_keys_, .namespaces = {}, .facts = facts};
+    return {.keyspace = no_keys_, .namespaces = {}, .facts = facts, .shown = &shown_};
   }
   guard::Guard::Parts parts = generation.guarded(worker, facts);
   parts.learner = &learner;
   parts.filled = filters_ ? &filters_->filled() : nullptr;
+  parts.shown = &shown_;
   return parts;
 }
 
 guard::Guard::Parts Assembly::shown(const Generation& generation) {
   guard::Guard::Parts parts = generation.guarded(0, endpoints_.facts());
   parts.filled = filters_ ? &filters_->filled() : nullptr;
+  parts.shown = &shown_;
   return parts;
 }
 

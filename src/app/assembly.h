@@ -56,6 +56,7 @@
 #include "filter/epochs.h"
 #include "filter/live_parts.h"
 #include "guard/contradictions.h"
+#include "guard/fact_table.h"
 #include "guard/filled.h"
 #include "guard/guard.h"
 #include "guard/process.h"
@@ -483,6 +484,7 @@ class Assembly {
   std::unique_ptr<KeptOverlays> kept_overlays_;  // null: there is no storage
   TlsSides tls_;
   Endpoints endpoints_;
+  const guard::FactProviders shown_ = guard::fact_providers();
   std::unique_ptr<ApplicationFilters> filters_;  // null: applications fill none
   keyspace::Keyspace no_keys_ = keyspace::Keyspace::build({}).value();
   proxy::ClientCount client_count_;

@@ -12,4 +12,6 @@ namespace cuckooguard::config {
 // none. NUL is a character of one byte.
 std::size_t utf8_character_bytes(std::string_view text);
 
+bool is_utf8(std::string_view text);
+
 }  // namespace cuckooguard::config

@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "guard/counter.h"
@@ -95,6 +97,27 @@ enum class Verdict : std::uint8_t {
   absent,       // absent, and to be answered
 };
 inline constexpr std::size_t kVerdicts = 13;
+struct VerdictName {
+  const char* in_info;  // its field in GUARD.INFO
+  std::string_view name;
+};
+inline constexpr std::array<VerdictName, kVerdicts> kVerdictNames{
+    {{"", "unguarded"},  // nothing is counted there
+     {"keys_bypassed", "bypassed"},
+     {"keys_of_other_db", "other_db"},
+     {"keys_not_allowed", "not_allowed"},
+     {"keys_not_fresh", "not_fresh"},
+     {"keys_of_fresh_ids", "fresh_id"},
+     {"keys_that_may_exist", "may_exist"},
+     {"keys_overlaid", "overlaid"},
+     {"keys_unproven", "unproven"},
+     {"keys_tolerated", "tolerated"},
+     {"keys_observed_absent", "observed"},
+     {"keys_redis_first_absent", "redis_first"},
+     {"keys_answered_absent", "absent"}}};
+constexpr std::string_view name_of(Verdict verdict) {
+  return kVerdictNames.at(static_cast<std::size_t>(verdict)).name;
+}
 constexpr bool is_absent(Verdict verdict) {
   return verdict >= Verdict::unproven;
 }
@@ -127,25 +150,27 @@ struct alignas(64) NamespaceCounters {
 struct NamespaceCounts {
   explicit NamespaceCounts(std::size_t workers = 1) : by_worker(workers) {}
 
-  // counter_of(counters of a worker) -> Counter, over all of them.
+  // Over all workers: counter_of(counters of one) -> Counter, or a member of theirs.
   template <class CounterOf>
   std::uint64_t sum(const CounterOf& counter_of) const {
     std::uint64_t all = 0;
     for (const NamespaceCounters& counters : by_worker) {
-      all += counter_of(counters).value();
+      all += std::invoke(counter_of, counters).value();
     }
     return all;
+  }
+  std::uint64_t sum(Verdict verdict) const {
+    return sum([verdict](const NamespaceCounters& counters) -> const Counter& {
+      return counters.of(verdict);
+    });
   }
 
   // Reads of keys that have no row, whatever became of them.
   std::uint64_t absent_keys() const {
     std::uint64_t all = 0;
     for (std::size_t i = 0; i < kVerdicts; ++i) {
-      if (is_absent(static_cast<Verdict>(i))) {
-        all += sum([i](const NamespaceCounters& counters) -> const Counter& {
-          return counters.keys.at(i);
-        });
-      }
+      const auto verdict = static_cast<Verdict>(i);
+      all += is_absent(verdict) ? sum(verdict) : 0;
     }
     return all;
   }

@@ -86,12 +86,16 @@
 
 namespace cuckooguard::guard {
 
-// What a Guard is built from; shared by all workers but for what is said to be one's own.
-//
-// Threads: plain values. Lifetimes: what it refers to outlives the guards that have it.
+class FactTable;
 class Filled;
 struct Process;
 
+// Of what is shown (guard/fact_table.h).
+using FactProviders = std::vector<std::function<void(FactTable&)>>;
+
+// What a Guard is built from; shared by all workers but for what is said to be one's own.
+//
+// Threads: plain values. Lifetimes: what it refers to outlives the guards that have it.
 struct GuardParts {
   const keyspace::Keyspace& keyspace;
   std::span<const GuardedNamespace> namespaces;  // in the keyspace's order
@@ -104,7 +108,8 @@ struct GuardParts {
   // these namespaces; null: one of its own. The shares of clients and users are of what one
   // learner has.
   Learner* learner = nullptr;
-  Filled* filled = nullptr;  // null: applications fill none
+  Filled* filled = nullptr;              // null: applications fill none
+  const FactProviders* shown = nullptr;  // null: nothing is
 };
 
 // One command about which the guard is asked, with all that is known of it at that moment: what

@@ -94,6 +94,15 @@ Passing passing(const GuardedNamespace& space, TimePoint now) {
   return all;
 }
 
+Passing passing_in_use(const GuardedNamespace& space, std::string_view name, TimePoint now) {
+  if (space.mode == config::Mode::bypass) {
+    return {.why = "its mode is bypass",
+            .hint = "GUARD.MODE " + std::string(name) +
+                    " observe (or enforce) has it guarded again, or `mode` in the configuration"};
+  }
+  return passing(space, now);
+}
+
 std::string why_all_are_held(const Overlay& overlay, TimePoint now) {
   const auto held = overlay.holds_all(now);
   if (!held) {

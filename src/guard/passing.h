@@ -1,5 +1,5 @@
 // Why all keys of a namespace pass, whatever they are, and for how long: one text for the log,
-// GUARD.INFO, GUARD.EXPLAIN, /status and the page. Not about its mode, nor about Redis.
+// GUARD.INFO, GUARD.EXPLAIN, /status and the page. Not about Redis.
 //
 // Threads: any, between Epochs::Reader enter() and leave(). Limits: as long as a source's words.
 #pragma once
@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "guard/guarded_namespace.h"
 #include "guard/overlay.h"
@@ -20,6 +21,8 @@ struct Passing {
   std::optional<std::chrono::nanoseconds> left{};
 };
 Passing passing(const GuardedNamespace& space, TimePoint now);
+// The same of a namespace in use, named `name`: with its mode, too.
+Passing passing_in_use(const GuardedNamespace& space, std::string_view name, TimePoint now);
 
 // Of the overlay alone, with the time that is left: "all keys pass for 42 s more: the guard has
 // just begun ..."; empty: it does not hold all.

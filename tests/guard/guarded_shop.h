@@ -22,6 +22,7 @@
 #include "config/values.h"
 #include "filter/epochs.h"
 #include "filter/live_parts.h"
+#include "guard/fact_table.h"
 #include "guard/guard.h"
 #include "guard/process.h"
 
@@ -163,6 +164,7 @@ class GuardedShop {
   std::vector<std::unique_ptr<Overlay>> overlays;
   std::vector<GuardedNamespace> spaces;
   Process process;
+  FactProviders shown = fact_providers();
   std::unique_ptr<Guard> guard;
 
  private:
@@ -171,10 +173,12 @@ class GuardedShop {
                                                  .namespaces = spaces,
                                                  .facts = facts,
                                                  .process = &process,
-                                                 .wall_time = [this] {
-                                                   ++wall_time_asked;
-                                                   return wall_time;
-                                                 }});
+                                                 .wall_time =
+                                                     [this] {
+                                                       ++wall_time_asked;
+                                                       return wall_time;
+                                                     },
+                                                 .shown = &shown});
   }
 
   static keyspace::Keyspace build_keyspace() {

@@ -151,7 +151,9 @@ def findings():
         if f"({page})" not in text_of("README.md"):
             yield f"README.md: no link to {page}"
 
-    metrics = set(re.findall(r'"((?:cuckooguard|process)_[a-z_]+)"', "".join(file.read_text() for file in tracked("src/admin/views/*metrics.cpp"))))
+    sources = "".join(file.read_text() for file in tracked("src/*.cpp"))
+    names = re.findall(r'\.(?:metric|state)\(\s*(?:if_asked\()?"([a-z_]+)"', sources)
+    metrics = {name if name.startswith("process_") else "cuckooguard_" + name for name in names}
     cells = first_cells("docs/http.md")
     yield from compare("metric", metrics, {name for name in cells if "_" in name}, "docs/http.md")
     for file in documents:

@@ -11,25 +11,7 @@ namespace {
 using guard::Verdict;
 using keyspace::Lookup;
 
-constexpr std::array<std::string_view, guard::kVerdicts> kNames{"unguarded",
-                                                                "bypassed",
-                                                                "other_db",
-                                                                "not_allowed",
-                                                                "not_fresh",
-                                                                "fresh_id",
-                                                                "may_exist",
-                                                                "overlaid",
-                                                                "unproven",
-                                                                "tolerated",
-                                                                "observed",
-                                                                "redis_first",
-                                                                "absent"};
-
 }  // namespace
-
-std::string_view name_of(Verdict verdict) {
-  return kNames.at(static_cast<std::size_t>(verdict));
-}
 
 std::span<const std::string> Check::values_of(std::uint32_t ns) const {
   return guard_.parts().keyspace.identity_columns(ns);

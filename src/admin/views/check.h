@@ -40,11 +40,6 @@ class Check {
 
   Answer ask(std::uint32_t ns, std::span<const std::string> values, guard::TimePoint now);
 
-  // How many have been asked for.
-  std::uint64_t count(std::uint32_t ns, guard::Verdict verdict) const {
-    return guard_.parts().namespaces[ns].counts->checked.of(verdict).value();
-  }
-
  private:
   guard::Guard::Inspection inspect(std::uint32_t ns,
                                    std::span<const std::string> values,
@@ -56,8 +51,5 @@ class Check {
   keyspace::IdentityBuffer scratch_;
   std::string key_;
 };
-
-// A name for programs: `absent`, `may_exist`, `not_fresh` ...
-std::string_view name_of(guard::Verdict verdict);
 
 }  // namespace cuckooguard::views

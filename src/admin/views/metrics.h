@@ -1,9 +1,7 @@
-// The metrics of this process as Prometheus's text format has them. Names and units follow its
-// naming page: base units, `_total` for counters, the prefix `cuckooguard_`; labels have few
-// values, all from the configuration or from lists in the code.
-//
-// To add a counter of the guard's: one line in kGuardCounters or kNamespaceCounters. A number of a
-// filter's: one in kFilters.
+// The metrics of this process (guard/fact_table.h) in Prometheus's text format, 0.0.4
+// (https://prometheus.io/docs/instrumenting/exposition_formats). Names and units follow its naming
+// page: base units, `_total` for counters, the prefix `cuckooguard_`; labels have few values, all
+// from the configuration or from lists in the code.
 //
 // A position of a source is no metric (its label would never have the same value twice): it stands
 // in /status.

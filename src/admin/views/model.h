@@ -4,14 +4,10 @@
 // each read once, not all at one moment.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
-#include "guard/guard.h"
-#include "guard/process.h"
-#include "views/check.h"
+#include "guard/fact_table.h"
 #include "views/filter_probe.h"
 #include "views/process_state.h"
+#include "views/process_use.h"
 
 namespace cuckooguard::views {
 
@@ -20,33 +16,12 @@ struct Model {
   const guard::Process& process;
   const redis::Snapshot& redis;
   const ProcessState& process_state;
-  const Check& check;
   guard::TimePoint now;
   const FilterProbe* probe = nullptr;  // null: nobody has looked
-
-  // Over all workers' guards: counter_of(guard) -> Counter.
-  template <class CounterOf>
-  std::uint64_t sum(const CounterOf& counter_of) const {
-    std::uint64_t all = 0;
-    for (const guard::Guard* const guard : process.guards) {
-      all += counter_of(*guard).value();
-    }
-    return all;
-  }
-  // One namespace's, over all workers: counter_of(its counters of a worker) -> Counter.
-  template <class CounterOf>
-  std::uint64_t sum(std::uint32_t ns, const CounterOf& counter_of) const {
-    return guarded.namespaces[ns].counts->sum(counter_of);
-  }
-
-  // Since the moment at which a namespace was last known to be up to date; nothing if it never was.
-  std::optional<std::chrono::nanoseconds> proof_age(std::uint32_t ns) const {
-    const guard::TimePoint until = guarded.namespaces[ns].filter->fresh_until();
-    if (until == guard::TimePoint::min() || ns >= process.origins.size()) {
-      return std::nullopt;
-    }
-    return now - (until - process.origins[ns].max_lag);
-  }
 };
+
+// What the guard's providers show, and beside it what the admin server alone knows: the process as
+// seen from outside of the guard, and what the admin thread has measured.
+guard::FactTable facts_of(const Model& model, const ProcessUse& use);
 
 }  // namespace cuckooguard::views

@@ -7,6 +7,7 @@
 #include "guard/filter_totals.h"
 #include "guard/grouped.h"
 #include "guard/passing.h"
+#include "guard/trouble.h"
 #include "views/status.h"
 
 namespace cuckooguard::views {
@@ -166,7 +167,7 @@ void add_attacks(std::vector<Problem>& all, const Model& model) {
       continue;
     }
     const bool is_stopped =
-        space.mode == config::Mode::enforce && why_all_pass(model, ns).why.empty();
+        space.mode == config::Mode::enforce && guard::passing(space, model.now).why.empty();
     std::vector<std::string> keys;
     for (const keyspace::KeyTemplate& each : model.guarded.keyspace.templates(ns)) {
       keys.push_back(each.text());
@@ -191,9 +192,9 @@ void add_namespaces(std::vector<Problem>& all, const Model& model) {
     if (space.mode == config::Mode::bypass) {
       continue;  // as somebody has wished
     }
-    guard::Trouble trouble = why_all_pass(model, ns);
-    if (!trouble.why.empty()) {
-      add_held(held, name, std::move(trouble));
+    guard::Passing passes = guard::passing(space, model.now);
+    if (!passes.why.empty()) {
+      add_held(held, name, {.why = std::move(passes.why), .hint = std::move(passes.hint)});
     } else if (const guard::FilterTotals totals = guard::filter_totals(*space.filter);
                totals.full) {
       all.push_back({.what = name + ": its filter is full",
@@ -268,17 +269,6 @@ void add_process(std::vector<Problem>& all, const Model& model, const ProcessUse
 }
 
 }  // namespace
-
-guard::Trouble why_all_pass(const Model& model, std::uint32_t ns) {
-  const guard::GuardedNamespace& space = model.guarded.namespaces[ns];
-  if (space.mode == config::Mode::bypass) {
-    return {.why = "its mode is bypass",
-            .hint = "GUARD.MODE " + model.guarded.keyspace.name(ns) +
-                    " observe (or enforce) has it guarded again, or `mode` in the configuration"};
-  }
-  guard::Passing all = guard::passing(space, model.now);
-  return {.why = std::move(all.why), .hint = std::move(all.hint)};
-}
 
 std::vector<Problem> problems(const Model& model, const ProcessUse& use) {
   std::vector<Problem> all;

@@ -1,4 +1,5 @@
-// The page /status: what GUARD.INFO tells, and a little more, as JSON for people and programs.
+// The page /status: what GUARD.INFO tells, and a little more (guard/fact_table.h), as JSON for
+// people and programs; problems, totals and events are not facts, but made for the page.
 //
 //   {"version", "uptime_seconds", "draining", "workers": [{"clients"}],
 //    "problems": [{"grade" (bad, warning), "what", "why", "hint"}] (Problem),
@@ -62,7 +63,7 @@
 #include <string_view>
 #include <vector>
 
-#include "guard/trouble.h"
+#include "guard/fact_table.h"
 #include "views/model.h"
 #include "views/process_use.h"
 
@@ -92,10 +93,7 @@ struct Problem {
 
 std::vector<Problem> problems(const Model& model, const ProcessUse& use);
 
-// Why all keys of a namespace pass, if they do, its mode included.
-guard::Trouble why_all_pass(const Model& model, std::uint32_t ns);
-
-inline constexpr std::size_t kFiltersShown = 100;
+using guard::kFiltersShown;
 
 // Of the events those behind this number.
 std::string status_json(const Model& model, std::uint64_t events_after = 0);

@@ -9,21 +9,17 @@ namespace json = boost::json;
 
 Totals totals_of(const Model& model) {
   Totals all{.at = model.now};
-  all.unguarded = model.sum([](const guard::Guard& guard) -> const guard::Counter& {
-    return guard.counters().unguarded_keys;
-  });
+  all.unguarded = guard::sum(model.process.guards, &guard::GuardCounters::unguarded_keys);
   for (std::size_t i = 0; i < all.reply_times.size(); ++i) {
-    all.reply_times.at(i) = model.sum([i](const guard::Guard& guard) -> const guard::Counter& {
-      return guard.counters().reply_times.count(i);
-    });
+    all.reply_times.at(i) = guard::sum(
+        model.process.guards, [i](const guard::GuardCounters& counters) -> const guard::Counter& {
+          return counters.reply_times.count(i);
+        });
   }
-  for (std::uint32_t ns = 0; ns < model.guarded.namespaces.size(); ++ns) {
+  for (const guard::GuardedNamespace& space : model.guarded.namespaces) {
     for (std::size_t i = 0; i < guard::kVerdicts; ++i) {
-      const bool is_answered = static_cast<guard::Verdict>(i) == guard::Verdict::absent;
-      (is_answered ? all.absent : all.passed) +=
-          model.sum(ns, [i](const guard::NamespaceCounters& counters) -> const guard::Counter& {
-            return counters.keys.at(i);
-          });
+      const auto verdict = static_cast<guard::Verdict>(i);
+      (verdict == guard::Verdict::absent ? all.absent : all.passed) += space.counts->sum(verdict);
     }
   }
   const guard::SourceView* const sources = model.process.sources;

@@ -81,9 +81,10 @@ TEST_F(CheckTest, is_not_counted_with_the_clients_reads_but_by_itself) {
   ask(GuardedShop::kUsers, "500");
   ask(GuardedShop::kUsers, "501");
   ask(GuardedShop::kUsers, "abc");
+  const guard::NamespaceCounters& checked = shop_.spaces[GuardedShop::kUsers].counts->checked;
   EXPECT_EQ(shop_.count(GuardedShop::kUsers, Verdict::absent), 0U);
-  EXPECT_EQ(check_.count(GuardedShop::kUsers, Verdict::absent), 2U);
-  EXPECT_EQ(check_.count(GuardedShop::kUsers, Verdict::unguarded), 1U);
+  EXPECT_EQ(checked.of(Verdict::absent).value(), 2U);
+  EXPECT_EQ(checked.of(Verdict::unguarded).value(), 1U);
 }
 
 class CheckOfTwoValues : public testing::Test {

@@ -15,6 +15,7 @@
 #include "guard/guarded_shop.h"
 #include "guard/told_nodes.h"
 #include "guard/told_sources.h"
+#include "views/check.h"
 
 namespace cuckooguard::views {
 namespace {
@@ -49,7 +50,6 @@ class MetricsTest : public testing::Test {
                          .process = shop_.process,
                          .redis = shop_.guard->facts(),
                          .process_state = process_state_,
-                         .check = check_,
                          .now = shop_.now});
   }
   // The value of a whole sample name, labels included; "" if it is not there.

@@ -61,7 +61,6 @@ class ProblemsTest : public testing::Test {
             .process = shop_.process,
             .redis = shop_.guard->facts(),
             .process_state = process_state_,
-            .check = check_,
             .now = shop_.now};
   }
   std::vector<Problem> found() { return problems(model(), use_); }
@@ -79,7 +78,6 @@ class ProblemsTest : public testing::Test {
   ToldReloads reloads_;
   ProcessState process_state_;
   ProcessUse use_{.open_descriptors = 30, .descriptors_max = 1024};
-  Check check_{*shop_.guard};
 };
 
 TEST_F(ProblemsTest, of_a_guard_that_is_well_there_are_none) {

@@ -37,7 +37,6 @@ class StatusTest : public testing::Test {
                                     .process = shop_.process,
                                     .redis = shop_.guard->facts(),
                                     .process_state = process_state_,
-                                    .check = check_,
                                     .now = shop_.now,
                                     .probe = &probe_},
                                    events_after))
@@ -57,7 +56,6 @@ class StatusTest : public testing::Test {
        {.name = "ids",
         .status = {.type = "file", .state = filter::SourceState::loading, .why = "g\xc3\xa4hnt"}}}};
   ProcessState process_state_;
-  Check check_{*shop_.guard};
   FilterProbe probe_{1};
 };
 

@@ -1,0 +1,557 @@
+#include <algorithm>
+#include <array>
+#include <ranges>
+#include <string_view>
+
+#include "config/value_text.h"
+#include "guard/advice.h"
+#include "guard/fact_table.h"
+#include "guard/filled.h"
+#include "guard/filter_totals.h"
+#include "guard/passing.h"
+#include "guard/trouble.h"
+
+namespace cuckooguard::guard {
+namespace {
+
+using std::chrono::seconds;
+
+void add_configuration(FactSection& guard, const ReloadOutcome& last) {
+  const bool is_loaded = last.errors.empty();
+  guard.add(in_info("config_last_reload"), is_loaded ? "ok" : "failed");
+  guard.add(in_info("config_last_reload_error"), is_loaded ? "" : last.errors.front());
+  guard.add(in_json("configuration.loaded_at"), last.loaded_at.time_since_epoch().count())
+      .metric("config_last_reload_timestamp_seconds",
+              "Unix time at which the configuration in force was loaded.");
+  guard.add(in_json("configuration.last_reload_successful"), is_loaded)
+      .metric("config_last_reload_successful",
+              "0 if the last reload was refused and the previous configuration is still in force.");
+  guard.add(in_json("configuration.errors"), last.errors);
+  guard.add({"config_needs_restart", "configuration.needs_restart"}, last.needs_restart)
+      .metric("config_settings_needing_restart",
+              "Changed settings that take effect only after a restart.");
+}
+
+void add_redis(FactSection& guard, const redis::Snapshot& redis) {
+  guard.add(in_info("redis"), redis.is_lost ? "lost" : redis::name_of(redis.availability));
+  const Trouble trouble = trouble_with(redis).value_or(Trouble());
+  guard.add(in_info("redis_why"), trouble.why);
+  guard.add(in_info("redis_hint"), trouble.hint);
+  guard.add(in_info("redis_role"), redis::role_name(redis).value_or("unknown"));
+  guard.add(in_info("control"), redis::name_of(redis.control.state));
+  guard.add(in_info("control_why"), redis.control.why);
+  guard.add(in_info("control_hint"), redis.control.hint);
+}
+
+void add_reads(FactSection& guard, std::span<const Guard* const> guards) {
+  const auto of = [&](const auto& counter) { return sum(guards, counter); };
+  guard.add(in_info("answered_commands"), of(&GuardCounters::answered))
+      .metric("commands_answered_total", "Commands that the guard answered without asking Redis.");
+  guard.add(in_info("unguarded_keys"), of(&GuardCounters::unguarded_keys))
+      .metric("unguarded_keys_total", "Keys of reads that belong to no namespace.");
+  const auto unchecked =
+      [&](const char* in_info, std::string reason, const Counter GuardCounters::* counter) {
+        guard.add({in_info, "unchecked_reads." + reason}, of(counter))
+            .metric("unchecked_reads_total",
+                    "Reads that were forwarded without checking their keys, by reason.",
+                    {"reason", reason});
+      };
+  unchecked("unsettled_reads", "unsettled", &GuardCounters::unsettled_reads);
+  unchecked("not_allowed_reads", "not_allowed", &GuardCounters::not_allowed_reads);
+  unchecked("unavailable_reads", "redis_unavailable", &GuardCounters::unavailable_reads);
+  unchecked("other_node_reads", "other_node", &GuardCounters::other_node_reads);
+  unchecked("no_room_reads", "no_room", &GuardCounters::no_room_reads);
+  guard.add({}, of(&GuardCounters::share_filled_keys))
+      .metric("share_filled_keys_total",
+              "Absent keys that passed because their client had filled its share of the overlay "
+              "within max_lag.");
+  guard.add({}, of(&GuardCounters::scripts_without_keys))
+      .metric(
+          "scripts_without_keys_total",
+          "EVAL, EVALSHA and FCALL calls that named no keys, so that their writes cannot be seen.");
+}
+
+void add_reply_times(FactSection& guard, std::span<const Guard* const> guards) {
+  FactHistogram times{.bounds = ReplyTimes::kBounds};
+  for (std::size_t i = 0; i < ReplyTimes::kCounts; ++i) {
+    times.counts.push_back(sum(guards, [i](const GuardCounters& counters) -> const Counter& {
+      return counters.reply_times.count(i);
+    }));
+  }
+  times.sum =
+      std::chrono::nanoseconds(sum(guards, [](const GuardCounters& counters) -> const Counter& {
+        return counters.reply_times.nanoseconds();
+      }));
+  guard.add({}, times).metric(
+      "command_duration_seconds",
+      "Time from a forwarded read to its reply, measured at most once per worker and millisecond.");
+}
+
+void add_node(FactTable& table, const NodeStatus& node) {
+  FactSection& one = table.section(
+      {.json = "nodes.all[]",
+       .labels = {{"node", node.address},
+                  {"port", node.port == 0 ? std::string("none") : std::to_string(node.port)}}});
+  one.add(in_json("address"), node.address);
+  one.add(in_json("port"), node.port == 0 ? FactValue() : FactValue(node.port));
+  if (node.state != NodeState::never) {
+    one.add({}, node.state == NodeState::up)
+        .metric("node_up", "1 while the node's control connection reaches it.");
+  }
+  one.add(in_json("role"), name_of(node.role))
+      .state("node_role", "1 for the node's current role.", "role", kNodeRoleNames);
+  one.add(in_json("slots"), node.slots).metric("node_slots", "Slots that the node owns.");
+  one.add(in_json("state"), name_of(node.state));
+  one.add(in_json("latency"), node.round_trip)
+      .metric("node_round_trip_seconds",
+              "Time in which the node last replied to its control connection.");
+  add_control(one, "control", node.control);
+}
+
+// As Redis tells of its replicas. The address comes last: it is the cluster's to choose.
+std::string line_of(const NodeStatus& node) {
+  using std::chrono::microseconds;
+  const auto round_trip =
+      node.round_trip ? std::chrono::floor<microseconds>(*node.round_trip) : microseconds(-1);
+  return "port=" + std::to_string(node.port) + ",role=" + std::string(name_of(node.role)) +
+         ",slots=" + std::to_string(node.slots) + ",state=" + std::string(name_of(node.state)) +
+         ",latency_us=" + std::to_string(round_trip.count()) + ",address=" + node.address;
+}
+
+void add_shown(FactSection& one, const Filled::Shown& filter, bool is_current) {
+  one.add(in_json("key"), filter.key);
+  one.add(in_json("name"), filter.name.empty() ? FactValue() : FactValue(filter.name));
+  one.add(in_json("kind"), name_of(filter.shape.kind));
+  one.add(in_json("ready"), is_current && !filter.is_unsure);
+  one.add(in_json("items"), filter.facts.items);
+  one.add(in_json("capacity"), filter.facts.capacity);
+  one.add(in_json("layers"), filter.facts.layers);
+  one.add(in_json("bytes"), filter.facts.bytes);
+  one.add(in_json("false_positive_rate"), filter.shape.false_positive_rate);
+  one.add(in_json("expires_seconds"), filter.expires_in);
+}
+
+// What clients name stands in no label.
+void add_named(FactSection& filters, std::span<const Filled::Shown> named) {
+  for (const Filled::Shown& filter : named) {
+    filters.add({}, filter.facts.items)
+        .metric("application_filter_named_items",
+                "Items in the filter, by its name in filters.named.",
+                {"filter", filter.name});
+    filters.add({}, filter.facts.bytes)
+        .metric("application_filter_named_memory_bytes",
+                "Memory of the filter, by its name in filters.named.",
+                {"filter", filter.name});
+  }
+}
+
+void add_log(FactSection& filters, const filled::LogStatus& log, TimePoint now) {
+  filters.add({"log", "log.state"}, name_of(log.state));
+  filters.add({"log_why", "log.why"}, log.why);
+  filters.add({"log_generation", "log.generation"}, log.generation);
+  filters.add({"log_seq", "log.seq"}, log.seq);
+  filters.add(in_json("log.snapshot_seq"), log.snapshot_seq);
+  filters.add(in_json("log.snapshot_seconds_ago"), {});
+  filters.add({"log_waiting", "log.waiting"}, log.waiting)
+      .metric("application_filter_log_waiting_changes",
+              "Changes that have not come back from the filters' log in Redis.");
+  filters.add({"log_skipped", "log.skipped"}, log.skipped)
+      .metric("application_filter_log_skipped_entries_total",
+              "Entries of the filters' log that do not count: nobody with the secret has written "
+              "them, or they are copies.");
+  filters.add({"log_rereads", "log.rereads"}, log.rereads)
+      .metric("application_filter_log_rereads_total",
+              "How often the filters' log was read again as a whole.");
+  filters.add({}, log.seq - std::min(log.seq, log.snapshot_seq))
+      .metric("application_filter_log_unsaved_entries",
+              "Entries of the filters' log behind its last snapshot.");
+  filters.add(in_info("log_snapshot_seq"), log.snapshot_seq);
+  filters
+      .add({"log_snapshot_ms_ago", "log.snapshot_seconds_ago"},
+           log.snapshot_at ? FactAge(std::max(now - *log.snapshot_at, TimePoint::duration(0)))
+                           : FactAge())
+      .metric("application_filter_snapshot_age_seconds",
+              "Time since a new snapshot of the filters was seen in Redis; left out before the "
+              "first one of this process.");
+}
+
+void add_totals(FactSection& filters, const Filled& filled, bool is_current) {
+  const config::FilledFilters& settings = filled.parts().settings;
+  const filled::Filters::Totals totals = filled.parts().filters.totals();
+  filters.add({"filters", "count"}, totals.filters)
+      .metric("application_filters", "Filters that applications fill.");
+  filters.add(in_info("max_filters"), settings.max_filters)
+      .metric("application_filters_max",
+              "Filters that applications may fill (filters.max_filters).");
+  filters.add("items", totals.items)
+      .metric("application_filter_items", "Items in the filters that applications fill.");
+  filters.add("bytes", totals.bytes - totals.unsure_bytes)
+      .metric("application_filter_memory_bytes", "Memory of the filters that applications fill.");
+  filters.add(in_info("max_memory"), settings.max_memory);
+  filters.add("unsure", totals.unsure)
+      .metric("application_filters_unsure",
+              "Filters that applications fill, for which this guard has no room: look-ups say 1.");
+  filters.add(in_json("max_filters"), settings.max_filters);
+  filters.add(in_json("max_memory"), settings.max_memory)
+      .metric("application_filter_memory_max_bytes",
+              "Memory that the filters that applications fill may take (filters.max_memory).");
+  filters.add("durability", config::name_of(settings.durability));
+  filters.add("ready", is_current)
+      .metric("application_filters_ready",
+              "1 while look-ups in filters that applications fill are answered: all is here that "
+              "any guard was told.");
+  for (std::size_t i = 0; i < FilledCounts::kNames.size(); ++i) {
+    const std::string outcome(FilledCounts::kNames.at(i));
+    filters.add({"changes_" + outcome, "changes." + outcome}, filled.counts().of(i))
+        .metric("application_filter_changes_total",
+                "Changes of filters that this guard's clients asked for, by outcome.",
+                {"outcome", outcome});
+  }
+}
+
+void add_state(FactSection& space, const FactQuestion& asked, std::uint32_t ns) {
+  static const auto kStates = [] {
+    std::array<std::string_view, static_cast<std::size_t>(filter::kLastState) + 1> names;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      names.at(i) = filter::state_name(static_cast<filter::State>(i));
+    }
+    return names;
+  }();
+  const GuardedNamespace& of = asked.guarded.namespaces[ns];
+  const Passing passes = passing(of, asked.now);
+  const Passing in_use = passing_in_use(of, space.name, asked.now);
+  space.add("mode", config::name_of(of.mode))
+      .state("namespace_mode", "1 for the current mode.", "mode", config::kModeNames);
+  space.add(in_info("order"), config::name_of(of.order));
+  space.add(in_info("consistency"), of.is_strict() ? "strict" : "max_lag");
+  space.add(in_info("tolerate"), config::text_of_rate(of.tolerance->rate()));
+  space.add("db", of.db);
+  space.add("state", filter::state_name(of.filter->state()))
+      .state("filter_state", "1 for the current state.", "state", kStates);
+  space.add("fresh", of.filter->is_fresh(asked.now))
+      .metric("namespace_fresh",
+              "1 while absent keys can be answered: all filters are loaded and proven up to date.");
+  space.add(in_info("why"), passes.why);
+  space.add(in_info("hint"), passes.hint);
+  space.add(in_json("why"), in_use.why);
+  space.add(in_json("hint"), in_use.hint);
+  const auto left = passes.left.value_or(std::chrono::nanoseconds(0));
+  space.add(in_info("passing_seconds"), std::chrono::ceil<seconds>(left).count());
+  space.add(in_json("passing_seconds"), passes.left);
+  space.add({}, left).metric("namespace_passing_seconds",
+                             "Remaining time for which all keys pass because earlier writes are "
+                             "not known, as after a start. 0: they do not pass for that reason.");
+  space.add(in_json("order"), config::name_of(of.order));
+  space.add(in_json("consistency"), of.is_strict() ? "strict" : "max_lag");
+  space.add(in_json("tolerate_per_second"), of.tolerance->rate());
+}
+
+void add_origin(FactSection& space, const FactQuestion& asked, std::uint32_t ns) {
+  if (asked.process == nullptr || ns >= asked.process->origins.size()) {
+    space.add(in_json("source"), {});
+    space.add(in_json("proven_seconds_ago"), {});
+    return;
+  }
+  const NamespaceOrigin& origin = asked.process->origins[ns];
+  // fresh_until is the last proof and max_lag; of several tables the one proven longest ago.
+  const TimePoint until = asked.guarded.namespaces[ns].filter->fresh_until();
+  space.add("source", origin.source);
+  space
+      .add({"proven_ms_ago", "proven_seconds_ago"},
+           until == TimePoint::min() ? FactAge() : FactAge(asked.now - (until - origin.max_lag)))
+      .metric("namespace_proof_age_seconds",
+              "Time since the namespace was last proven up to date.");
+}
+
+void add_filter(FactSection& space, const filter::LiveParts& live) {
+  const FilterTotals all = filter_totals(live);
+  space.add(in_json("filter_format"), all.format);
+  space.add(in_json("filter_hashes"), all.hashes);
+  space.add("tables", all.tables)
+      .metric("filter_tables", "Tables of the namespace, each with a filter.");
+  space.add({"items", "rows"}, all.items)
+      .metric("filter_items", "Rows in the namespace's filters.");
+  space.add(in_json("isolated_rows"), all.isolated);
+  space.add("capacity", all.capacity)
+      .metric("filter_capacity_items", "Rows that fit into the namespace's filters.");
+  space.add("load", all.load())
+      .metric("filter_load_ratio",
+              "Share of the slots in the namespace's filters that are in use.");
+  space.add({"false_positive_rate", "expected_false_positive_rate"}, all.false_positive_rate)
+      .metric("filter_expected_false_positive_ratio",
+              "Share of absent keys expected to pass at the current load of the filters.");
+  space.add(in_json("measured_false_positive_rate"), {});  // the admin server's to tell
+  space.add({"filter_bytes", "bytes"}, all.bytes)
+      .metric("filter_memory_bytes", "Memory of the namespace's filters.");
+  space.add(in_info("stale_items"), all.stale)
+      .metric("filter_stale_items",
+              "Upper bound of deleted rows that are still in the namespace's filters.");
+  space.add(in_info("isolated_rows"), all.isolated)
+      .metric("filter_isolated_rows",
+              "Rows that the database may consider equal to other texts; look-ups that could mean "
+              "one of them pass.");
+  space.add("full", all.full)
+      .metric("filter_full", "1 if a filter of the namespace is full and all keys pass.");
+  space.add(in_json("loading"), {});  // as above
+  space.add(in_info("rebuild_needed"), all.rebuild_needed);
+  space.add(in_info("filter_format"), all.format.empty() ? "own" : all.format);
+  space.add(in_info("filter_hashes"), all.hashes);
+}
+
+void add_keys(FactSection& space, const NamespaceCounts& counts) {
+  for (std::size_t i = 0; i < kVerdicts; ++i) {
+    const auto& [in_info, name] = kVerdictNames.at(i);
+    const std::string verdict(name);
+    space
+        .add(i == 0 ? FactName() : FactName(in_info, "keys." + verdict),
+             counts.sum(static_cast<Verdict>(i)))
+        .metric("keys_total", "Keys of reads that were checked, by verdict.", {"verdict", verdict});
+    space.add({}, counts.checked.keys.at(i).value())
+        .metric(
+            "http_checks_total", "Identities checked by HTTP, by verdict.", {"verdict", verdict});
+  }
+}
+
+void add_attack(FactSection& space, const AttackWatch& attack, TimePoint now) {
+  const auto lasts = attack.is_on() ? now - attack.began_at() : TimePoint::duration(0);
+  space.add(in_info("absent_keys_per_second"), static_cast<std::uint64_t>(attack.rate()));
+  space.add(in_json("absent_keys_per_second"), attack.rate());
+  space.add(in_info("attack"), attack.is_on())
+      .metric("attack",
+              "1 while more keys without a row are read than by accident: above 10/s and twice "
+              "tolerate, over 5 s.");
+  space.add(in_info("attack_seconds"), std::chrono::floor<seconds>(lasts).count());
+  space.add(in_json("attack"), {});
+  if (attack.is_on()) {
+    space.add(in_json("attack.seconds"), lasts);
+    space.add(in_json("attack.peak_per_second"), attack.peak());
+    space.add(in_json("attack.keys"), attack.reads());
+  }
+}
+
+void add_writes_and_comparison(FactSection& space, const GuardedNamespace& of) {
+  const auto sum = [&](const auto& counter) { return of.counts->sum(counter); };
+  space.add("keys_learned", sum(&NamespaceCounters::learned))
+      .metric("learned_keys_total", "Keys that writes put into the overlay.");
+  space.add("keys_added", sum(&NamespaceCounters::added))
+      .metric("added_keys_total", "Keys that GUARD.ADD put into the overlay.");
+  space.add("keys_lost", sum(&NamespaceCounters::lost))
+      .metric(
+          "overlay_share_lost_keys_total",
+          "Keys that the overlay lost early because their client or user had filled its share.");
+  space.add(in_info("overlay_overflows"), of.overlay->overflows())
+      .metric("overlay_overflows_total",
+              "Keys that the overlay dropped early because it was full.");
+  space.add(in_info("keys_sampled"), sum(&NamespaceCounters::sampled))
+      .metric("sampled_keys_total",
+              "Absent keys that were also looked up in Redis (verify_sample).");
+  space.add(in_info("keys_verified"), sum(&NamespaceCounters::verified))
+      .metric("verified_keys_total", "Absent keys for which Redis had no other value.");
+  space.add(in_info("keys_contradicted"), sum(&NamespaceCounters::contradicted))
+      .metric("contradicted_keys_total", "Absent keys for which Redis had a value.");
+  space.add(in_info("keys_unverified"), sum(&NamespaceCounters::unverified))
+      .metric("unverified_keys_total",
+              "Absent keys that were forwarded and could not be compared with Redis's reply.");
+  space.add("keys_replaced", sum(&NamespaceCounters::replaced))
+      .metric("replaced_keys_total",
+              "Absent keys that were answered in place of Redis's nil, their proof having come "
+              "before it.");
+  space.add({"forecast_answered", "forecast.answered"}, sum(&NamespaceCounters::forecast_answered));
+  space.add({"forecast_passed", "forecast.passed"}, sum(&NamespaceCounters::forecast_passed));
+}
+
+// What the source said of keys that Redis has although they are absent, and what its log has shown
+// of reads that were absent.
+void add_contradictions(FactSection& space, const FactQuestion& asked, std::uint32_t ns) {
+  const Evidence seen = evidence(asked.guarded, ns, asked.now);
+  const Contradictions::Counts& counts = seen.contradictions;
+  const bool is_asked = asked.process != nullptr && asked.process->contradictions != nullptr;
+  const auto if_asked = [&](std::string_view metric) { return is_asked ? metric : ""; };
+  for (std::size_t i = 0; i < kCauses; ++i) {
+    const std::string cause(kCauseNames.at(i));
+    const bool is_known = static_cast<Cause>(i) != Cause::unknown;
+    space
+        .add(is_known ? FactName(cause + "s", "contradictions." + cause + "s") : FactName(),
+             counts.found.at(i))
+        .metric(if_asked("contradictions_total"),
+                "Keys judged absent for which Redis had a value, by what the source said of them.",
+                {"cause", cause});
+  }
+  space.add(in_info("rows_hidden"), seen.log.hidden())
+      .metric("rows_hidden_by_lag_total",
+              "Rows that were told to be absent, or would have been, just after their commit: a "
+              "sample.");
+  space.add(in_info("rows_read_at_commit"), seen.log.at_commit);
+  space.add({"rows_read_before_commit", "read_too_early.before_commit"}, seen.log.before_commit);
+  space.add({}, seen.log.early())
+      .metric(
+          "rows_read_before_commit_total",
+          "Rows of which the key was found absent before their commit, or at about it: a sample.");
+  space.add(in_json("read_too_early.at_commit"), seen.log.at_commit);
+  space.add(in_json("read_too_early.hidden_by_lag"), seen.log.hidden_by_lag);
+  space.add(in_json("read_too_early.hidden_in_spite_of_proof"), seen.log.hidden_in_spite_of_proof);
+  space.add({"contradictions_unknown", "contradictions.unknown"},
+            counts.of(Cause::unknown) + counts.dropped);
+  space.add({"contradictions_open", "contradictions.open"}, counts.open)
+      .metric(if_asked("contradictions_open"),
+              "Contradicted keys about which the source has yet to be asked.");
+  space.add({}, counts.dropped)
+      .metric(if_asked("contradictions_dropped_total"),
+              "Contradicted keys that were dropped because too many others were waiting.");
+  space.add(in_json("unmatched"), seen.is_unmatched());
+  space.add("advice", advice(seen));
+}
+
+void add_source(FactSection& source, const SourceStatus& status, TimePoint now) {
+  const Trouble trouble = trouble_with(status).value_or(Trouble());
+  source.add("type", status.type);
+  source.add("state", name_of(status.state))
+      .state("source_state", "1 for the current state.", "state", filter::kSourceStateNames);
+  source.add("why", trouble.why);
+  source.add("hint", trouble.hint);
+  source.add(in_info("position"), status.position);
+  source.add(in_json("position"),
+             status.position.empty() ? FactValue() : FactValue(status.position));
+  source
+      .add({"proven_ms_ago", "proven_seconds_ago"},
+           status.proven_at ? FactAge(now - *status.proven_at) : FactAge())
+      .metric("source_proof_age_seconds",
+              "Time since all filters of the source were last proven up to date.");
+  source.add("losses", status.losses)
+      .metric("source_losses_total", "How often the connection to the source was lost.");
+  source.add("log_retained", status.log_retained)
+      .metric("source_log_retained_bytes", "What the source's server keeps of its log for us.");
+  source.add("flush_transactions", status.flush_transactions)
+      .metric("source_flush_transactions_total",
+              "Transactions by which the source's log was flushed for reads that waited.");
+  source.add({status.flush_transactions ? "flush_transactions_per_hour" : "",
+              "flush_transactions_per_hour"},
+             status.flush_transactions_per_hour);
+}
+
+}  // namespace
+
+void add_control(FactSection& section,
+                 const std::string& name,
+                 const redis::ControlReport& control) {
+  section.add(in_json(name + ".state"), redis::name_of(control.state));
+  section.add(in_json(name + ".why"), control.why);
+  section.add(in_json(name + ".hint"), control.hint);
+  section.add(in_json(name + ".why_keys_pass"), control.why_keys_pass());
+}
+
+void guard_facts(FactTable& table) {
+  const FactQuestion& asked = table.question();
+  if (asked.ns) {
+    return;
+  }
+  FactSection& guard = table.section({.title = "Guard"});
+  if (asked.process != nullptr) {
+    guard.add("version", asked.process->version)
+        .metric("build_info", "1, with the version.", {"version", asked.process->version});
+    guard.add({"uptime_in_seconds", "uptime_seconds"},
+              std::chrono::floor<seconds>(asked.now - asked.process->started_at).count());
+  }
+  guard.add(in_info("workers"), asked.guards.size());
+  if (asked.process != nullptr && asked.process->reloads != nullptr) {
+    add_configuration(guard, asked.process->reloads->last());
+  }
+  guard.add(in_info("namespaces"), asked.guarded.namespaces.size());
+  add_redis(guard, asked.redis);
+  add_reads(guard, asked.guards);
+  add_reply_times(guard, asked.guards);
+}
+
+void node_facts(FactTable& table) {
+  const FactQuestion& asked = table.question();
+  if (asked.ns || asked.process == nullptr || asked.process->nodes == nullptr) {
+    return;
+  }
+  const NodesStatus status = asked.process->nodes->nodes();
+  for (const NodeStatus& node : status.shown) {
+    add_node(table, node);
+  }
+  FactSection& nodes = table.section({.title = "Nodes", .json = "nodes"});
+  if (status.shown.empty()) {
+    nodes.add(in_json("all"), std::vector<std::string>());
+  }
+  nodes.add({"nodes_without_port", "without_port"}, status.without_port)
+      .metric(
+          "nodes_without_port",
+          "Nodes for which listen.nodes has no port, so that clients are sent to them directly.");
+  nodes
+      .add({"nodes_told_ms_ago", "told_seconds_ago"},
+           std::max(asked.now - status.told_at, TimePoint::duration(0)))
+      .metric("nodes_told_age_seconds",
+              "Time since a node last told what the cluster consists of.");
+  nodes.add({"nodes_silent_why", "silent"}, status.why_silent);
+  for (std::size_t i = 0; i < status.shown.size(); ++i) {
+    nodes.add(in_info("node" + std::to_string(i)), line_of(status.shown[i]));
+  }
+}
+
+// To a worker of all together: to go through them would hold it up.
+void filled_facts(FactTable& table) {
+  const FactQuestion& asked = table.question();
+  if (asked.ns || asked.guarded.filled == nullptr) {
+    return;
+  }
+  const Filled& filled = *asked.guarded.filled;
+  const bool is_current = filled.parts().store.is_current(asked.now);
+  const std::size_t named = filled.parts().settings.named.size();
+  const std::vector<Filled::Shown> shown =
+      asked.is_brief ? std::vector<Filled::Shown>() : filled.shown(std::max(named, kFiltersShown));
+  FactSection& filters = table.section({.title = "Filters", .json = "filters"});
+  add_totals(filters, filled, is_current);
+  add_named(filters, std::span(shown).first(std::min(named, shown.size())));
+  filters.add(in_json("log"), {});
+  if (const auto log = filled.parts().store.log()) {
+    add_log(filters, *log, asked.now);
+  }
+  filters.add(in_json("shown"), std::vector<std::string>());
+  for (const Filled::Shown& filter : shown | std::views::take(kFiltersShown)) {
+    add_shown(table.section({.json = "filters.shown[]"}), filter, is_current);
+  }
+}
+
+void namespace_facts(FactTable& table) {
+  const FactQuestion& asked = table.question();
+  for (std::uint32_t ns = 0; ns < asked.guarded.namespaces.size(); ++ns) {
+    if (asked.ns && asked.ns != ns) {
+      continue;
+    }
+    const GuardedNamespace& of = asked.guarded.namespaces[ns];
+    const std::string& name = asked.guarded.keyspace.name(ns);
+    FactSection& space = table.section({.title = "Namespace",
+                                        .name = name,
+                                        .json = "namespaces",
+                                        .labels = {{"namespace", name}}});
+    add_state(space, asked, ns);
+    add_origin(space, asked, ns);
+    add_filter(space, *of.filter);
+    add_keys(space, *of.counts);
+    add_attack(space, of.counts->attack, asked.now);
+    add_writes_and_comparison(space, of);
+    add_contradictions(space, asked, ns);
+  }
+}
+
+void source_facts(FactTable& table) {
+  const FactQuestion& asked = table.question();
+  const SourceView* const sources = asked.process != nullptr ? asked.process->sources : nullptr;
+  for (std::size_t i = 0; sources != nullptr && i < sources->size(); ++i) {
+    const std::string name(sources->name(i));
+    if (!asked.ns || (*asked.ns < asked.process->origins.size() &&
+                      asked.process->origins[*asked.ns].source == name)) {
+      FactSection& source = table.section(
+          {.title = "Source", .name = name, .json = "sources", .labels = {{"source", name}}});
+      add_source(source, sources->status(i), asked.now);
+    }
+  }
+}
+
+FactProviders fact_providers() {
+  return {guard_facts, node_facts, filled_facts, namespace_facts, source_facts};
+}
+
+}  // namespace cuckooguard::guard
