@@ -45,9 +45,10 @@ source::RowAnswer SourceList::look_up_row(std::uint32_t ns,
 
 guard::SourceStatus SourceList::status(std::size_t source) const {
   const Entry& entry = entries_.at(source);
-  source::SourceStatus all = entry.running.front()->status();
+  guard::SourceStatus all = entry.running.front()->status();
+  all.type = entry.type;
   for (std::size_t i = 1; i < entry.running.size(); ++i) {
-    source::SourceStatus one = entry.running[i]->status();
+    guard::SourceStatus one = entry.running[i]->status();
     const bool is_as_grave = severity(one.state) == severity(all.state);
     if (severity(one.state) > severity(all.state) || (is_as_grave && all.why.empty())) {
       all.state = one.state;
@@ -65,34 +66,20 @@ guard::SourceStatus SourceList::status(std::size_t source) const {
       all.flush_transactions_per_hour += one.flush_transactions_per_hour;
     }
   }
-  return {.type = entry.type,
-          .state = all.state,
-          .why = std::move(all.why),
-          .position = std::move(all.position),
-          .proven_at = all.proven_at,
-          .losses = all.losses,
-          .log_retained = all.log_retained,
-          .flush_transactions = all.flush_transactions,
-          .flush_transactions_per_hour = all.flush_transactions_per_hour};
+  return all;
 }
 
 // A text that is not a position of one is not a position of the others.
 guard::Reached SourceList::reached(std::size_t source, std::string_view position) const {
-  bool is_reached = true;
+  guard::Reached all = guard::Reached::yes;
   for (const source::Source* const running : entries_.at(source).running) {
-    switch (running->reached(position)) {
-      case source::Reached::yes:
-        break;
-      case source::Reached::not_a_position:
-        return guard::Reached::not_a_position;
-      case source::Reached::not_followed:
-        return guard::Reached::not_followed;
-      case source::Reached::not_yet:
-        is_reached = false;
-        break;
+    const guard::Reached one = running->reached(position);
+    if (one == guard::Reached::not_a_position || one == guard::Reached::not_followed) {
+      return one;
     }
+    all = std::max(all, one);
   }
-  return is_reached ? guard::Reached::yes : guard::Reached::not_yet;
+  return all;
 }
 
 }  // namespace cuckooguard::app

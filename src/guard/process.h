@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "filter/key_hash.h"
-#include "filter/reported_state.h"
+#include "filter/source_status.h"
 #include "guard/nodes.h"
 #include "guard/overlay.h"
 #include "guard/reloads.h"
@@ -26,25 +26,8 @@ namespace cuckooguard::guard {
 class Contradictions;
 class Guard;
 
-struct SourceStatus {
-  std::string_view type{};  // as in the configuration: mysql, sqlite, file
-  filter::SourceState state = filter::SourceState::loading;
-  std::string why{};
-  std::string position{};  // empty: it has none
-  std::optional<TimePoint> proven_at{};
-  std::uint64_t losses = 0;
-  std::optional<std::uint64_t> log_retained{};  // bytes that its server keeps for us
-  // That its log was flushed by for readers; nothing: it needs none.
-  std::optional<std::uint64_t> flush_transactions{};
-  std::uint64_t flush_transactions_per_hour = 0;  // in the last one
-};
-
-enum class Reached : std::uint8_t {
-  yes,             // whoever looks from now on, on any worker, sees all that the position covers
-  not_yet,         //
-  not_a_position,  // of this kind of source
-  not_followed,    // the source has no positions
-};
+using filter::Reached;
+using filter::SourceStatus;
 
 class SourceView {
  public:

@@ -77,23 +77,16 @@ class FollowStatus {
   // --- any thread ---
   SourceStatus read() const {
     const std::scoped_lock lock(mutex_);
-    return read_locked();
+    return status_;
   }
 
  protected:
-  SourceStatus read_locked() const;  // by whoever holds the mutex
-
   mutable std::mutex mutex_;
+  SourceStatus status_;
 
  private:
   void set_state(filter::SourceState state, std::string_view why);
 
-  filter::SourceState state_ = filter::SourceState::loading;
-  std::string why_;
-  std::optional<TimePoint> proven_at_;
-  std::uint64_t losses_ = 0;
-  std::optional<std::uint64_t> log_retained_;
-  std::optional<std::uint64_t> transactions_;
   HourlyCount transactions_per_hour_;
 };
 
@@ -117,7 +110,7 @@ class LogStatus : public FollowStatus {
   // --- any thread ---
   SourceStatus read() const {
     const std::scoped_lock lock(mutex_);
-    SourceStatus status = read_locked();
+    SourceStatus status = status_;
     status.position = position_ ? position_->text() : "";
     return status;
   }

@@ -34,6 +34,7 @@
 #include "config/config.h"
 #include "filter/live_parts.h"
 #include "filter/reported_state.h"
+#include "filter/source_status.h"
 #include "keyspace/keyspace.h"
 
 namespace cuckooguard::source {
@@ -84,28 +85,8 @@ class Observer {
   virtual void on_resumed(std::string_view /*ns*/) {}
 };
 
-struct SourceStatus {
-  filter::SourceState state = filter::SourceState::loading;
-  std::string why{};  // for people; while it follows, what is not as it should be all the same
-  std::string
-      position{};  // how far its log has been applied; empty: it has no log, or nothing is loaded
-  std::optional<TimePoint> proven_at{};  // up to then nothing is missing
-  std::uint64_t losses = 0;              // how often it was lost
-  std::optional<std::uint64_t>
-      log_retained{};  // bytes that the server keeps for us; nothing: it does not
-  // PostgreSQL: transactions of our own, by which its log was flushed for readers (before 17) or is
-  // known again, each with a number that the server will have to freeze; and how many of them in
-  // the last hour that it was followed. Nothing: it has no such log.
-  std::optional<std::uint64_t> flush_transactions{};
-  std::uint64_t flush_transactions_per_hour = 0;
-};
-
-enum class Reached : std::uint8_t {
-  yes,  // all that the position covers is in the filters, for every thread that looks from now on
-  not_yet,         // or never
-  not_a_position,  // of this kind of source
-  not_followed,    // the source has no positions: it is read again as a whole
-};
+using filter::Reached;
+using filter::SourceStatus;
 
 enum class RowPresence : std::uint8_t { present, absent, unknown };
 
