@@ -1,12 +1,12 @@
-// The text of GUARD.INFO: `field:value` lines in sections, as Redis's INFO has them.
+// The text of GUARD.INFO: facts (guard/fact_table.h) as `field:value` lines in sections, as Redis's
+// INFO has them.
 //
 //   # Guard                 version, uptime, Redis as the guard knows it, whether it may be asked,
 //                           reads of all workers
-//   # Nodes                 of a cluster: how many have no port of the guard's, since when nothing
-//   is
-//                           known of it; node0:port=...,role=...,slots=...,state=...,
+//   # Nodes                 of a cluster: how many have no port of the guard's, how long ago a node
+//                           last told of it; node0:port=...,role=...,slots=...,state=...,
 //                           latency_us=...,address=...
-//   # Filters             those that applications fill, all together: how many, their limits, and
+//   # Filters               those that applications fill, all together: how many, their limits, and
 //                           how their log is followed
 //   # Namespace users       mode, source, state, why all pass if they do, proof, filter, keys by
 //                           verdict
