@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/assembly.h"
+#include "guard/command_families.h"
 #include "routing/routed_loop.h"
 
 namespace cuckooguard::app {
@@ -44,8 +45,13 @@ struct Assembly::WorkerParts {
                             .version = [this] { return guard.parts().facts.withdrawals(); }})
                   : nullptr),
           guard(all.guarded(*all.generation_, parts.number, endpoint, parts.learner)),
+          own_commands(guard,
+                       guard::guard_commands(guard),
+                       guard::filter_commands(guard),
+                       guard.parts().filled != nullptr ? guard::filled_commands(guard) : nullptr),
           clients({.loop = routed ? static_cast<io::Loop&>(*routed) : parts.worker.loop(),
                    .guard = guard,
+                   .own_commands = own_commands,
                    .settings = settings,
                    .total = all.client_count_,
                    .nodes = all.endpoints_.nodes(endpoint)}) {}
@@ -71,6 +77,7 @@ struct Assembly::WorkerParts {
     proxy::Session::Settings settings;  // the worker's own to read and, at a reload, to replace
     std::unique_ptr<routing::RoutedLoop> routed;  // null: it does not lead to a whole cluster
     guard::Guard guard;
+    guard::OwnCommands own_commands;
     proxy::Clients clients;
   };
 

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "filled/dump.h"
-#include "guard/filter_options.h"
+#include "guard/own_commands.h"
+#include "guard/redisbloom.h"
 
 namespace cuckooguard::guard {
 namespace {

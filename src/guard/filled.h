@@ -26,15 +26,18 @@
 #include "filled/filters.h"
 #include "filled/store.h"
 #include "guard/filled_counts.h"
-#include "guard/own_decision.h"
 #include "keyspace/keyspace.h"
 
 namespace cuckooguard::guard {
+
+struct Attempt;
 
 class Filled {
  public:
   static constexpr std::chrono::seconds kDumpKept{60};
   static constexpr std::chrono::seconds kDumpEvery{1};
+  // Commands that make, drop or load a filter, of one worker.
+  static constexpr std::size_t kWholePerTurn = 20;
   static constexpr std::size_t kTaggedAtOnce = std::size_t{256} << 10U;  // bytes
 
   struct Parts {

@@ -1,7 +1,8 @@
+#include "guard/filled_replies.h"
+
 #include <algorithm>
 #include <span>
 
-#include "guard/filled_commands.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::guard::filled_reply {
@@ -50,70 +51,58 @@ bool has_no_place(ItemOutcome item) {
   return item == ItemOutcome::full || item == ItemOutcome::no_room;
 }
 
-void append_bloom_item(std::string& out, ItemOutcome item, Version version) {
-  if (has_no_place(item)) {
-    resp::append_error(out, item == ItemOutcome::full ? kBloomIsFull : kNoRoom);
+bool is_of_cuckoo(const Change& change) {
+  return change.operation().shape.kind == filled::Kind::cuckoo;
+}
+
+void append_item(std::string& out, ItemOutcome item, const Change& change, Version version) {
+  if (item == ItemOutcome::full) {
+    resp::append_error(out, is_of_cuckoo(change) ? kCuckooIsFull : kBloomIsFull);
+  } else if (item == ItemOutcome::no_room) {
+    resp::append_error(out, kNoRoom);
   } else {
     resp::append_boolean(out, version, item == ItemOutcome::done);
   }
 }
 
-// -1 is a full one's; RESP3 has no third boolean.
+// -1 is a full one's; RESP3 has no third boolean. CF.INSERTNX has integers there, too.
 void append_cuckoo_items(std::string& out, const Change& change, Version version) {
-  if (!is_done(out, change)) {
-    return;
-  }
+  const bool has_integers =
+      version == Version::resp2 || change.operation().kind == filled::Operation::Kind::add_if_new;
   resp::append_array_header(out, change.outcome().items.size());
   for (const ItemOutcome item : change.outcome().items) {
-    if (version == Version::resp2 && has_no_place(item)) {
-      resp::append_integer(out, -1);
+    if (has_integers) {
+      resp::append_integer(out, has_no_place(item) ? -1 : item == ItemOutcome::done ? 1 : 0);
     } else {
       resp::append_boolean(out, version, item == ItemOutcome::done);
     }
   }
 }
 
-}  // namespace
-
-void of_bloom_add(std::string& out, const Change& change, Version version) {
-  if (is_done(out, change)) {
-    append_bloom_item(out, change.outcome().items.front(), version);
-  }
-}
-
-void of_bloom_add_each(std::string& out, const Change& change, Version version) {
-  if (!is_done(out, change)) {
-    return;
-  }
-  // RedisBloom stops at the first that has no place.
+// RedisBloom stops at the first that has no place.
+void append_bloom_items(std::string& out, const Change& change, Version version) {
   const auto& items = change.outcome().items;
   const auto first = std::ranges::find_if(items, has_no_place);
   const auto told =
       static_cast<std::size_t>(first - items.begin()) + (first == items.end() ? 0 : 1);
   resp::append_array_header(out, told);
   for (const ItemOutcome item : std::span(items).first(told)) {
-    append_bloom_item(out, item, version);
+    append_item(out, item, change, version);
   }
 }
 
-void of_cuckoo_add(std::string& out, const Change& change, Version version) {
-  if (!is_done(out, change)) {
-    return;
-  }
-  if (has_no_place(change.outcome().items.front())) {
-    resp::append_error(
-        out, change.outcome().items.front() == ItemOutcome::full ? kCuckooIsFull : kNoRoom);
-  } else {
-    resp::append_boolean(out, version, change.outcome().items.front() == ItemOutcome::done);
+}  // namespace
+
+void of_add(std::string& out, const Change& change, Version version) {
+  if (is_done(out, change)) {
+    append_item(out, change.outcome().items.front(), change, version);
   }
 }
 
-void of_cuckoo_insert(std::string& out, const Change& change, Version version) {
-  append_cuckoo_items(out, change, version);
-}
-
-void of_cuckoo_insert_if_new(std::string& out, const Change& change, Version /*version*/) {
-  append_cuckoo_items(out, change, Version::resp2);
+void of_add_each(std::string& out, const Change& change, Version version) {
+  if (is_done(out, change)) {
+    (is_of_cuckoo(change) ? append_cuckoo_items : append_bloom_items)(out, change, version);
+  }
 }
 
 // What is not known to be there is new.

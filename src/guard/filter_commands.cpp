@@ -1,248 +1,205 @@
-#include "guard/filter_commands.h"
-
+// RedisBloom's commands, BF.* and CF.*, of a key that a namespace names (`commands: { key: users
+// }`): answered from its filter, as if it were one of RedisBloom's that somebody keeps filled.
+//
+//   CF.EXISTS users 42    0: the row of the key that the first template makes of 42 is absent
+//   BF.ADD users 42       as GUARD.ADD of that key: it passes for overlay.ttl; the database is the
+//                         truth
+//
+//   EXISTS, MEXISTS, COUNT          0 only where the filter has the proof (guard/guard.h), and in
+//                                   mode enforce; else 1
+//   ADD, MADD, INSERT, ADDNX ...    the items pass, as by GUARD.ADD; 1: there was proof that it had
+//                                   no row
+//   DEL                             1: it may have a row. Nothing else comes of it
+//   CARD, INFO                      of the filters as they are now
+//   RESERVE                         "item exists", as it does. COMPACT: OK
+//   SCANDUMP, LOADCHUNK             refused in words
+//
+// They count as reads of keys, and as keys added. The client's user must be one who may GET the
+// namespace's keys. Where that is not known, EXISTS and its like reply 1, and the others wait as
+// GUARD.* do.
+//
+// For a client in another db than the namespace's the key is any key: forwarded. A Redis that has
+// the commands, but not the filter, would reply that nothing exists: it never gets them as they are
+// (guard/own_commands.h).
+//
+// Errors: in RedisBloom's words.
+// Source: https://redis.io/docs/latest/commands (bf.*, cf.*); RedisBloom 2.8, its tests of RESP3.
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
 
 #include "filter/path_search.h"
-#include "guard/filter_options.h"
+#include "guard/command_families.h"
 #include "guard/filter_totals.h"
-#include "redis/word.h"
-#include "resp/reply_writer.h"
+#include "guard/own_commands.h"
+#include "guard/redisbloom.h"
 
 namespace cuckooguard::guard {
 namespace {
 
-constexpr std::size_t kAny = static_cast<std::size_t>(-1);
+struct FilterCall : Call {
+  FilterCall(const Call& call, std::uint32_t of) : Call(call), ns(of) {}
 
-// Of an Entry's name.
-bool is_cuckoo(std::string_view name) {
-  return name.front() == 'C';
+  std::uint32_t ns;
+
+  OwnDecision exists() const {
+    return booleans(items(), version(), [this](std::string_view item) { return may_exist(item); });
+  }
+
+  OwnDecision count() const { return integer(may_exist(items().front()) ? 1 : 0); }
+
+  OwnDecision add() const { return add_items(items()); }
+
+  OwnDecision insert() const {
+    const auto options = read_filter_options(name, arguments, 2);
+    if (!options) {
+      return error(options.error());
+    }
+    return options->items < arguments.size() ? add_items(arguments.subspan(options->items))
+                                             : error_of_arity();
+  }
+
+  OwnDecision reserve() const { return error("ERR item exists"); }
+
+  OwnDecision compact() const { return simple("OK"); }
+
+  OwnDecision refuse_dump() const {
+    return error("ERR the filter of namespace '" + guard.parts().keyspace.name(ns) +
+                 "' follows a database: it is neither dumped nor loaded");
+  }
+
+  OwnDecision card() const { return integer(static_cast<std::int64_t>(totals().items)); }
+
+  // Filters grow by themselves; the rest is RedisBloom's default.
+  OwnDecision info() const {
+    const FilterTotals all = totals();
+    const std::uint64_t buckets = all.bytes / 8;
+    return answer_info(*this,
+                       {.capacity = all.capacity,
+                        .bytes = all.bytes,
+                        .filters = all.tables,
+                        .items = all.items,
+                        .expansion = is_cuckoo(name) ? 1U : 2U,
+                        .buckets = buckets,
+                        .bucket_size = buckets == 0 ? 0 : all.slots / buckets,
+                        .iterations = filter::kPathNodesMax});
+  }
+
+  // Why it is not run, or not yet.
+  std::optional<OwnDecision> refusal(bool says_one_in_doubt) const {
+    if (const auto words = Call::refusal(ns, kInDoubt);
+        words && (*words != kInDoubt || !says_one_in_doubt)) {
+      return access == nullptr ? wait_for_rights() : error(*words);
+    }
+    return waits_for_proof() ? std::optional(hold()) : std::nullopt;
+  }
+
+ private:
+  static constexpr std::string_view kInDoubt = "ERR rights unknown: GUARD.CHECK says why";
+
+  bool waits_for_proof() const {
+    return access != nullptr && guard.wants_proof(ns, attempt.since, attempt.now) &&
+           std::ranges::any_of(items(), [&](std::string_view item) {
+             return guard.is_item_unproven(ns, item, reader());
+           });
+  }
+
+  // Without rights nothing is looked at: the item may exist.
+  bool may_exist(std::string_view item) const {
+    if (access == nullptr) {
+      return true;
+    }
+    const Verdict verdict = guard.look_up_item(ns, item, reader());
+    return verdict != Verdict::absent && verdict != Verdict::redis_first;
+  }
+
+  // CF.ADD has no other reply than that it is there now; CF.INSERTNX has integers in RESP3, too.
+  OwnDecision add_items(Arguments added) const {
+    const bool tells_old = !is_cuckoo(name) || is_if_new(name);
+    const bool has_integers = takes_any_number() && is_if_new(name);
+    return booleans(
+        added, has_integers ? resp::Version::resp2 : version(), [&](std::string_view item) {
+          const bool is_new = !may_exist(item) || !tells_old;
+          guard.add(guard.key_of_item(ns, item), client, attempt.now, std::nullopt);
+          return is_new;
+        });
+  }
+
+  FilterTotals totals() const { return filter_totals(*guard.parts().namespaces[ns].filter); }
+};
+
+template <OwnDecision (FilterCall::*kFunction)() const, bool kSaysOneInDoubt = false>
+OwnDecision run(const Call& of) {
+  const auto ns = of.guard.filter_named(of.key());
+  if (!ns) {
+    return {};
+  }
+  const FilterCall call(of, *ns);
+  auto refused = call.refusal(kSaysOneInDoubt);
+  return refused ? *std::move(refused) : (call.*kFunction)();
 }
+
+OwnDecision unknown(const Call& call) {
+  return call.for_redis_to_refuse();
+}
+
+// clang-format off
+constexpr auto kRows = std::to_array<CommandRow>({
+    {"BF.EXISTS CF.EXISTS CF.DEL", 3, 3, Needs::no_refusal, run<&FilterCall::exists, true>},
+    {"BF.MEXISTS CF.MEXISTS", 3, kAny, Needs::no_refusal, run<&FilterCall::exists, true>},
+    {"CF.COUNT", 3, 3, Needs::no_refusal, run<&FilterCall::count, true>},
+    {"BF.ADD CF.ADD CF.ADDNX", 3, 3, Needs::no_refusal, run<&FilterCall::add>},
+    {"BF.MADD", 3, kAny, Needs::no_refusal, run<&FilterCall::add>},
+    {"BF.INSERT CF.INSERT CF.INSERTNX", 4, kAny, Needs::no_refusal, run<&FilterCall::insert>},
+    {"BF.RESERVE", 4, 7, Needs::no_refusal, run<&FilterCall::reserve>},
+    {"CF.RESERVE", 3, kAny, Needs::no_refusal, run<&FilterCall::reserve>},
+    {"BF.CARD", 2, 2, Needs::no_refusal, run<&FilterCall::card>},
+    {"BF.INFO", 2, 3, Needs::no_refusal, run<&FilterCall::info>},
+    {"CF.INFO", 2, 2, Needs::no_refusal, run<&FilterCall::info>},
+    {"CF.COMPACT", 2, 2, Needs::no_refusal, run<&FilterCall::compact>},
+    {"BF.SCANDUMP CF.SCANDUMP", 3, 3, Needs::no_refusal, run<&FilterCall::refuse_dump>},
+    {"BF.LOADCHUNK CF.LOADCHUNK", 4, 4, Needs::no_refusal, run<&FilterCall::refuse_dump>},
+    {"BF. CF.", 1, kAny, Needs::nothing, unknown},
+});
+// clang-format on
+
+class FilterCommands final : public CommandServer {
+ public:
+  explicit FilterCommands(Guard& guard) : CommandServer(guard, kRows) {}
+
+  bool takes(const CommandRow& /*row*/, Arguments arguments, TimePoint /*now*/) override {
+    return arguments.size() > 1 && guard_.filter_named(arguments[1]).has_value();
+  }
+  // SELECT may have been queued, or be on its way.
+  bool is_of_another_db(const Call& call) const override {
+    return !call.is_left_to_redis() && !call.must_be_held() && !is_of_db(call.key(), call.client);
+  }
+  // With no more than its name the key may be one of them.
+  bool may_take_large(const CommandRow& /*row*/,
+                      Arguments front,
+                      const Client& client,
+                      TimePoint /*now*/) override {
+    if (front.size() == 1) {
+      return guard_.names_filters();
+    }
+    return client.is_settled() ? is_of_db(front[1], client)
+                               : guard_.filter_named(front[1]).has_value();
+  }
+
+ private:
+  bool is_of_db(std::string_view key, const Client& client) const {
+    const auto ns = guard_.filter_named(key);
+    return ns && guard_.parts().namespaces[*ns].db == client.db();
+  }
+};
 
 }  // namespace
 
-const std::array<FilterCommands::Entry, 23> FilterCommands::kEntries{{
-    {"BF.EXISTS", 3, 3, true, &FilterCommands::exists},
-    {"BF.MEXISTS", 3, kAny, true, &FilterCommands::exists_each},
-    {"BF.ADD", 3, 3, false, &FilterCommands::add},
-    {"BF.MADD", 3, kAny, false, &FilterCommands::add_each},
-    {"BF.INSERT", 4, kAny, false, &FilterCommands::insert},
-    {"BF.RESERVE", 4, 7, false, &FilterCommands::reserve},
-    {"BF.CARD", 2, 2, false, &FilterCommands::card},
-    {"BF.INFO", 2, 3, false, &FilterCommands::bloom_info},
-    {"BF.SCANDUMP", 3, 3, false, &FilterCommands::refuse_dump},
-    {"BF.LOADCHUNK", 4, 4, false, &FilterCommands::refuse_dump},
-    {"CF.EXISTS", 3, 3, true, &FilterCommands::exists},
-    {"CF.MEXISTS", 3, kAny, true, &FilterCommands::exists_each},
-    {"CF.COUNT", 3, 3, true, &FilterCommands::count},
-    {"CF.ADD", 3, 3, false, &FilterCommands::add},
-    {"CF.ADDNX", 3, 3, false, &FilterCommands::add},
-    {"CF.INSERT", 4, kAny, false, &FilterCommands::insert},
-    {"CF.INSERTNX", 4, kAny, false, &FilterCommands::insert},
-    {"CF.DEL", 3, 3, true, &FilterCommands::exists},
-    {"CF.RESERVE", 3, kAny, false, &FilterCommands::reserve},
-    {"CF.INFO", 2, 2, false, &FilterCommands::cuckoo_info},
-    {"CF.COMPACT", 2, 2, false, &FilterCommands::compact},
-    {"CF.SCANDUMP", 3, 3, false, &FilterCommands::refuse_dump},
-    {"CF.LOADCHUNK", 4, 4, false, &FilterCommands::refuse_dump},
-}};
-
-OwnDecision FilterCommands::decide(Arguments arguments, Client& client, const Attempt& attempt) {
-  const auto* const command = std::ranges::find_if(
-      kEntries, [&](const Entry& each) { return is_command(arguments[0], each.name); });
-  if (is_left_to_redis(client)) {
-    return for_redis_to_refuse(arguments);
-  }
-  if (must_be_held(client, attempt)) {
-    return hold(arguments);
-  }
-  const auto ns = guard_.filter_named(arguments[1]);
-  if (!ns || client.db() != guard_.parts().namespaces[*ns].db) {
-    return {};
-  }
-  if (command == kEntries.end()) {
-    return for_redis_to_refuse(arguments);
-  }
-  const redis::Snapshot& redis = guard_.facts();
-  if (known_login(client, redis, attempt.now) == Client::Login::no) {
-    return error(kNotLoggedIn);
-  }
-  const bool is_reliable = client.may_rely_on(redis, attempt.now);
-  return run(*command,
-             {.name = command->name,
-              .arguments = arguments,
-              .ns = *ns,
-              .client = client,
-              .access = is_reliable ? guard_.access_of(client, redis) : nullptr,
-              .attempt = attempt});
-}
-
-OwnDecision FilterCommands::run(const Entry& command, const Call& call) {
-  static const std::size_t kGet = redis::command_index(redis::find_command("get"));
-  using Refusal = redis::UserAccess::Refusal;
-  if (call.arguments.size() < command.least || call.arguments.size() > command.most) {
-    return error_of_arity(call.name);
-  }
-  const bool is_known = call.access != nullptr;
-  const Refusal refusal = !is_known                      ? Refusal::unknown
-                          : call.access->is_unrestricted ? Refusal::none
-                                                         : call.access->refusal(kGet, call.ns);
-  switch (refusal) {
-    case Refusal::none:
-      break;
-    case Refusal::key:
-      return error(kKeyRefused);
-    case Refusal::command:
-      return error(kCommandRefused);
-    case Refusal::unknown:
-      if (command.says_one_in_doubt) {
-        break;
-      }
-      if (!is_known && call.attempt.now - call.attempt.since < kKnowPatience) {
-        return hold(call.arguments);
-      }
-      return error("ERR rights unknown: GUARD.CHECK says why");
-  }
-  if (waits_for_proof(call)) {
-    return hold(call.arguments);
-  }
-  return (this->*command.run)(call);
-}
-
-bool FilterCommands::waits_for_proof(const Call& call) {
-  if (call.access == nullptr ||
-      !guard_.wants_proof(call.ns, call.attempt.since, call.attempt.now)) {
-    return false;
-  }
-  return std::ranges::any_of(call.items(), [&](std::string_view item) {
-    return guard_.is_item_unproven(call.ns, item, reader(call));
-  });
-}
-
-bool FilterCommands::may_take_large(Arguments front, const Client& client) const {
-  if (front.empty() || !is_filter_command(front[0])) {
-    return false;
-  }
-  if (front.size() == 1) {
-    return guard_.names_filters();
-  }
-  const auto ns = guard_.filter_named(front[1]);
-  return ns && (!client.is_settled() || client.db() == guard_.parts().namespaces[*ns].db);
-}
-
-// Without rights nothing is looked at: the item may exist.
-bool FilterCommands::may_exist(std::string_view item, const Call& call) {
-  if (call.access == nullptr) {
-    return true;
-  }
-  const Verdict verdict = guard_.look_up_item(call.ns, item, reader(call));
-  return verdict != Verdict::absent && verdict != Verdict::redis_first;
-}
-
-OwnDecision FilterCommands::exists(const Call& call) {
-  reply_.clear();
-  resp::append_boolean(reply_, call.version(), may_exist(call.items().front(), call));
-  return answer();
-}
-
-OwnDecision FilterCommands::exists_each(const Call& call) {
-  reply_.clear();
-  resp::append_array_header(reply_, call.items().size());
-  for (const std::string_view item : call.items()) {
-    resp::append_boolean(reply_, call.version(), may_exist(item, call));
-  }
-  return answer();
-}
-
-OwnDecision FilterCommands::count(const Call& call) {
-  reply_.clear();
-  resp::append_integer(reply_, may_exist(call.items().front(), call) ? 1 : 0);
-  return answer();
-}
-
-OwnDecision FilterCommands::add(const Call& call) {
-  return add_items(call, call.items(), false);
-}
-
-OwnDecision FilterCommands::add_each(const Call& call) {
-  return add_items(call, call.items(), true);
-}
-
-OwnDecision FilterCommands::insert(const Call& call) {
-  const auto options = read_filter_options(call.name, call.arguments, 2);
-  if (!options) {
-    return error(options.error());
-  }
-  if (options->items < call.arguments.size()) {
-    return add_items(call, call.arguments.subspan(options->items), true);
-  }
-  return error_of_arity(call.name);
-}
-
-// CF.ADD has no other reply than that it is there now; CF.INSERTNX has integers in RESP3, too.
-OwnDecision FilterCommands::add_items(const Call& call, Arguments items, bool is_array) {
-  const bool tells_old = !is_cuckoo(call.name) || is_if_new(call.name);
-  const bool has_integers = is_array && is_if_new(call.name);
-  reply_.clear();
-  if (is_array) {
-    resp::append_array_header(reply_, items.size());
-  }
-  for (const std::string_view item : items) {
-    const bool says_new = !may_exist(item, call) || !tells_old;
-    guard_.add(guard_.key_of_item(call.ns, item), call.client, call.attempt.now, std::nullopt);
-    resp::append_boolean(reply_, has_integers ? resp::Version::resp2 : call.version(), says_new);
-  }
-  return answer();
-}
-
-OwnDecision FilterCommands::reserve(const Call& /*call*/) {
-  return error("ERR item exists");
-}
-
-OwnDecision FilterCommands::compact(const Call& /*call*/) {
-  reply_ = "+OK\r\n";
-  return answer();
-}
-
-OwnDecision FilterCommands::refuse_dump(const Call& call) {
-  return error("ERR the filter of namespace '" + guard_.parts().keyspace.name(call.ns) +
-               "' follows a database: it is neither dumped nor loaded");
-}
-
-OwnDecision FilterCommands::card(const Call& call) {
-  reply_.clear();
-  resp::append_integer(
-      reply_,
-      static_cast<std::int64_t>(filter_totals(*guard_.parts().namespaces[call.ns].filter).items));
-  return answer();
-}
-
-// Filters grow by themselves; of RedisBloom's, what it takes if nothing is said.
-FilterInfo FilterCommands::info(const Call& call) {
-  const FilterTotals totals = filter_totals(*guard_.parts().namespaces[call.ns].filter);
-  const std::uint64_t buckets = totals.bytes / 8;
-  return {.capacity = totals.capacity,
-          .bytes = totals.bytes,
-          .filters = totals.tables,
-          .items = totals.items,
-          .expansion = is_cuckoo(call.name) ? 1U : 2U,
-          .buckets = buckets,
-          .bucket_size = buckets == 0 ? 0 : totals.slots / buckets,
-          .iterations = filter::kPathNodesMax};
-}
-
-OwnDecision FilterCommands::bloom_info(const Call& call) {
-  reply_.clear();
-  const auto asked = call.arguments.size() == 2 ? std::nullopt : std::optional(call.arguments[2]);
-  return append_bloom_info(reply_, call.version(), info(call), asked)
-             ? answer()
-             : error("Invalid information value");
-}
-
-OwnDecision FilterCommands::cuckoo_info(const Call& call) {
-  reply_.clear();
-  append_cuckoo_info(reply_, call.version(), info(call));
-  return answer();
+std::unique_ptr<CommandServer> filter_commands(Guard& guard) {
+  return std::make_unique<FilterCommands>(guard);
 }
 
 }  // namespace cuckooguard::guard

@@ -49,7 +49,7 @@ struct GuardedNamespace {
   double verify_sample = 0;
   bool may_enforce = true;  // an absent reply was configured
   int db = 0;
-  // Of BF.* and CF.*, which are asked of its filter then (guard/filter_commands.h); empty: none.
+  // Of BF.* and CF.*, which are asked of its filter then (guard/filter_commands.cpp); empty: none.
   std::string filter_key{};
   AbsentReplyBytes absent_reply{config::AbsentReply{}};
   const filter::LiveParts* filter = nullptr;

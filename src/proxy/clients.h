@@ -43,6 +43,7 @@ class Clients final : Session::Owner {
   struct Worker {
     io::Loop& loop;
     guard::Guard& guard;
+    guard::OwnCommands& own_commands;
     const Session::Settings& settings;
     ClientCount& total;
     const NodeAddresses* nodes = nullptr;  // null: Redis is in no cluster
@@ -50,9 +51,6 @@ class Clients final : Session::Owner {
 
   explicit Clients(Worker worker)
       : worker_(worker),
-        own_commands_(worker.guard),
-        filter_commands_(worker.guard),
-        filled_commands_(worker.guard),
         idle_(worker.loop, worker.settings.limits),
         held_(worker.loop),
         proofs_(worker.loop),
@@ -66,9 +64,7 @@ class Clients final : Session::Owner {
             [this] { return worker_.guard.parts().facts.withdrawals(); }),
         of_sessions_{.loop = worker.loop,
                      .guard = worker.guard,
-                     .own_commands = own_commands_,
-                     .filter_commands = filter_commands_,
-                     .filled_commands = filled_commands_,
+                     .own_commands = worker.own_commands,
                      .arguments = arguments_,
                      .arguments_behind = arguments_behind_,
                      .settings = worker.settings,
@@ -128,9 +124,6 @@ class Clients final : Session::Owner {
   Worker worker_;
   resp::Arguments arguments_;
   resp::Arguments arguments_behind_;
-  guard::OwnCommands own_commands_;
-  guard::FilterCommands filter_commands_;
-  guard::FilledCommands filled_commands_;
   IdleClients idle_;
   HeldClients held_;
   ProofWaiters proofs_;

@@ -195,26 +195,17 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
   return true;
 }
 
-Session::Taker Session::taker_of(std::span<const std::string_view> arguments) {
-  if (guard::OwnCommands::is_own(arguments)) {
-    return Taker::guard;
-  }
-  if (worker_.filter_commands.takes(arguments)) {
-    return Taker::filter;
-  }
-  return worker_.filled_commands.takes(arguments, now_) ? Taker::filled : Taker::redis;
-}
-
 // False: it is held, and all that is behind it.
 bool Session::take_command(std::string_view raw, std::string_view behind) {
   const auto arguments = worker_.arguments.views();
-  const Taker taker = taker_of(arguments);
-  if (!input_.is_ahead() && taker != Taker::redis) {
-    return take_own_command(taker, raw);
-  }
-  if (taker == Taker::filter || taker == Taker::filled) {
-    end_when_written();  // Redis has its front: it must not have all of it
-    return true;
+  if (const auto* const served = worker_.own_commands.find(arguments, now_)) {
+    if (!input_.is_ahead()) {
+      return take_own_command(*served, raw);
+    }
+    if (!served->is_of_guard()) {
+      end_when_written();  // Redis has its front: it must not have all of it
+      return true;
+    }
   }
   if (waits_for_promises()) {
     return false;

@@ -65,8 +65,6 @@
 
 #include "config/config.h"
 #include "guard/client.h"
-#include "guard/filled_commands.h"
-#include "guard/filter_commands.h"
 #include "guard/guard.h"
 #include "guard/own_commands.h"
 #include "io/clock.h"
@@ -307,8 +305,6 @@ class Session final : public io::Disposable,
     io::Loop& loop;
     guard::Guard& guard;
     guard::OwnCommands& own_commands;
-    guard::FilterCommands& filter_commands;
-    guard::FilledCommands& filled_commands;
     resp::Arguments& arguments;         // scratch
     resp::Arguments& arguments_behind;  // likewise
     const Settings& settings;
@@ -435,9 +431,7 @@ class Session final : public io::Disposable,
     return !must_be_heard(question.redis.idle_timeout) && !input_.is_ahead() ? room() : 0;
   }
   bool may_travel(redis::Lane lane, upstream::Route::Needs needs = {});
-  enum class Taker : std::uint8_t { redis, guard, filter, filled };
-  Taker taker_of(std::span<const std::string_view> arguments);
-  bool take_own_command(Taker taker, std::string_view raw);
+  bool take_own_command(const guard::OwnCommands::Served& served, std::string_view raw);
   void go_on(std::string_view refusal = {});
   bool refuse_one(std::string_view input, std::size_t& consumed, std::string_view error);
   void on_relayed(bool well_formed);

@@ -7,17 +7,14 @@
 namespace cuckooguard::proxy {
 
 // False: it is held, and all that is behind it.
-bool Session::take_own_command(Taker taker, std::string_view raw) {
+bool Session::take_own_command(const guard::OwnCommands::Served& served, std::string_view raw) {
   using Action = guard::OwnDecision::Action;
   const auto arguments = worker_.arguments.views();
   const guard::Attempt attempt{.now = now_,
                                .since = held_ ? held_->since : now_,
                                .has_room = room() > 0,
                                .has_promises = order_.has_promises()};
-  guard::OwnDecision decision =
-      taker == Taker::guard    ? worker_.own_commands.decide(arguments, state_, attempt)
-      : taker == Taker::filter ? worker_.filter_commands.decide(arguments, state_, attempt)
-                               : worker_.filled_commands.decide(arguments, state_, attempt);
+  guard::OwnDecision decision = worker_.own_commands.serve(served, arguments, state_, attempt);
   const bool for_source = decision.action == Action::hold_for_source;
   // What would settle a client that does not read its replies may never come; promises are kept.
   const bool holds =

@@ -3,10 +3,10 @@
 
 namespace cuckooguard::proxy {
 
-// Of what may be a filter's command, whose key it is will be seen when a little more has come.
+// Whose key it is will be seen when a little more has come.
 bool Session::may_take_chunk(const resp::Scan& scan, std::string_view raw) {
-  const bool is_key_to_come = scan.begins && raw.size() < guard::FilledCommands::kKeyIsInFront &&
-                              worker_.filled_commands.must_see_key(worker_.arguments.views());
+  const bool is_key_to_come = scan.begins && raw.size() < guard::OwnCommands::kKeyIsInFront &&
+                              worker_.own_commands.must_see_key(worker_.arguments.views());
   if (is_key_to_come) {
     wait_for_more();
     return false;
@@ -26,13 +26,12 @@ void Session::take_chunk(const resp::Scan& scan, std::string_view raw) {
     state_.writes()->await(order_.last_expected());
   }
   const auto front = worker_.arguments.views();
-  if (!scan.begins || (!worker_.filter_commands.may_take_large(front, state_) &&
-                       !worker_.filled_commands.may_take_large(front, state_, now_))) {
+  if (!scan.begins || !worker_.own_commands.may_take_large(front, state_, now_)) {
     forward(raw);
   } else if (input_.is_ahead()) {
     end_when_written();  // Redis has its front: it must not have all of it
   } else {
-    forward(worker_.filter_commands.unknown_to_redis(front, raw));
+    forward(worker_.own_commands.unknown_to_redis(front, raw));
   }
 }
 

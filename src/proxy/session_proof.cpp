@@ -68,7 +68,8 @@ std::optional<std::size_t> Session::absent_reads_in(std::string_view input,
       return seen;
     }
     const auto arguments = worker_.arguments_behind.views();
-    if (scan.outcome != resp::ScanOutcome::command || taker_of(arguments) != Taker::redis) {
+    if (scan.outcome != resp::ScanOutcome::command ||
+        worker_.own_commands.find(arguments, now_) != nullptr) {
       return std::nullopt;
     }
     guard::Question question = redis != nullptr ? guard::Guard::ask(arguments, state_, now_, *redis)

@@ -112,8 +112,11 @@ class Run final : RedisWitness {
     settings_.limits = {.max_clients = static_cast<std::uint32_t>(1 + choose(kClients)),
                         .client_output_soft = (8 + choose(100)) * 1024,
                         .inflight_per_client = kInflight[choose(kInflight.size())]};
-    proxy_ = std::make_unique<Clients>(Clients::Worker{
-        .loop = loop_, .guard = shop_.guard(), .settings = settings_, .total = total_});
+    proxy_ = std::make_unique<Clients>(Clients::Worker{.loop = loop_,
+                                                       .guard = shop_.guard(),
+                                                       .own_commands = shop_.own_commands(),
+                                                       .settings = settings_,
+                                                       .total = total_});
     loop_.on_connect([this](SimTransport& upstream) {
       const std::shared_ptr<Wire>& wire = wires_[index(admitted_)] = std::make_shared<Wire>();
       upstream.observe({.on_read = [wire](std::string_view bytes) { wire->read += bytes.size(); }});

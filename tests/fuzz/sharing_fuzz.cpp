@@ -219,7 +219,11 @@ class Run {
   ClientCount total_;
   std::vector<std::unique_ptr<Upstream>> upstreams_;
   std::vector<std::unique_ptr<Client>> clients_;
-  Clients proxy_{{.loop = loop_, .guard = *shop_.guard, .settings = settings_, .total = total_}};
+  Clients proxy_{{.loop = loop_,
+                  .guard = *shop_.guard,
+                  .own_commands = *shop_.commands,
+                  .settings = settings_,
+                  .total = total_}};
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-#include "guard/filled_commands.h"
-
+// The family of guard/filled_commands.cpp.
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -19,27 +18,6 @@ class FilledCommandsTest : public OwnCommandClient {
  protected:
   using Action = OwnDecision::Action;
 
-  OwnDecision decide(Words words) {
-    return commands_.decide(
-        std::span(words.begin(), words.size()),
-        shop_.client,
-        {.now = shop_.now, .since = since_, .has_room = has_room_, .has_promises = has_promises_});
-  }
-  std::string reply(Words words) {
-    const OwnDecision decision = decide(words);
-    return decision.action == Action::answer ? std::string(decision.reply) : "";
-  }
-  bool takes(Words words) {
-    return commands_.takes(std::span(words.begin(), words.size()), shop_.now);
-  }
-  std::string instead(Words words) {
-    std::string all;
-    const OwnDecision decision = decide(words);
-    for (const std::string_view word : decision.instead) {
-      all.append(all.empty() ? "" : " ").append(word);
-    }
-    return decision.action == Action::forward ? all : "";
-  }
   static std::string written(const OwnDecision& decision) {
     std::string out;
     if (decision.promise && decision.promise->is_known()) {
@@ -49,8 +27,6 @@ class FilledCommandsTest : public OwnCommandClient {
   }
 
   FilledShop filled_{shop_};
-  FilledCommands commands_{*shop_.guard};
-  bool has_promises_ = false;
 };
 
 TEST_F(FilledCommandsTest, are_those_of_keys_that_are_filters_or_may_become_one) {
@@ -73,7 +49,7 @@ TEST_F(FilledCommandsTest, are_those_of_keys_that_are_filters_or_may_become_one)
 // However many one client sends at once: others are served between two turns.
 TEST_F(FilledCommandsTest, are_held_for_the_next_turn_after_so_many_that_make_or_drop_a_filter) {
   for (std::size_t turn = 0; turn < 3; ++turn) {
-    for (std::size_t i = 0; i < FilledCommands::kWholePerTurn; ++i) {
+    for (std::size_t i = 0; i < Filled::kWholePerTurn; ++i) {
       ASSERT_NE(i % 2 == 0 ? reply({"BF.RESERVE", "bf:x", "0.01", "10"}) : reply({"DEL", "bf:x"}),
                 "");
     }
@@ -456,18 +432,14 @@ TEST_F(FilledCommandsTest, of_another_db_the_key_is_any_key) {
 }
 
 TEST_F(FilledCommandsTest, above_64_kib_are_recognised_by_their_front) {
-  const auto large = [this](Words words) {
-    return commands_.may_take_large(
-        std::span(words.begin(), words.size()), shop_.client, shop_.now);
-  };
-  EXPECT_FALSE(large({"BF.MADD"}));
+  EXPECT_FALSE(may_take_large({"BF.MADD"}));
   const Words name{"BF.MADD"};
-  EXPECT_TRUE(commands_.must_see_key(std::span(name.begin(), name.size())));
-  EXPECT_TRUE(large({"BF.MADD", "bf:a"}));
-  EXPECT_TRUE(large({"SADD", "x:dupefilter", "a"}));
-  EXPECT_FALSE(large({"BF.MADD", "else"}));
-  EXPECT_FALSE(large({"SET"}));
-  EXPECT_FALSE(large({}));
+  EXPECT_TRUE(shop_.commands->must_see_key(std::span(name.begin(), name.size())));
+  EXPECT_TRUE(may_take_large({"BF.MADD", "bf:a"}));
+  EXPECT_TRUE(may_take_large({"SADD", "x:dupefilter", "a"}));
+  EXPECT_FALSE(may_take_large({"BF.MADD", "else"}));
+  EXPECT_FALSE(may_take_large({"SET"}));
+  EXPECT_FALSE(may_take_large({}));
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-#include "guard/filter_commands.h"
-
+// The family of guard/filter_commands.cpp.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,32 +22,11 @@ class FilterCommandsTest : public OwnCommandClient {
 
   using Action = OwnDecision::Action;
   using Words = std::initializer_list<std::string_view>;
-  OwnDecision decide(Words words) {
-    return filters_.decide(std::span(words.begin(), words.size()),
-                           shop_.client,
-                           {.now = shop_.now, .since = since_, .has_room = has_room_});
-  }
-  std::string reply(Words words) {
-    const OwnDecision decision = decide(words);
-    return decision.action == Action::answer ? std::string(decision.reply) : "";
-  }
-  bool takes(Words words) const { return filters_.takes(std::span(words.begin(), words.size())); }
-  // What Redis is sent instead, to be refused.
-  std::string instead(Words words) {
-    std::string all;
-    const OwnDecision decision = decide(words);
-    for (const std::string_view word : decision.instead) {
-      all.append(all.empty() ? "" : " ").append(word);
-    }
-    return decision.action == Action::forward ? all : "";
-  }
   // Those of a row, of none, and of one that no key can have.
   std::string exists() { return reply({"BF.MEXISTS", "users", "7", "500", "x"}); }
 
   static constexpr std::string_view kOnlyAbsentIsZero = "*3\r\n:1\r\n:0\r\n:1\r\n";
   static constexpr std::string_view kAllMayExist = "*3\r\n:1\r\n:1\r\n:1\r\n";
-
-  FilterCommands filters_{*shop_.guard};
 };
 
 TEST_F(FilterCommandsTest, are_those_of_a_key_that_a_namespace_names) {
@@ -214,20 +192,17 @@ TEST_F(FilterCommandsTest, what_waits_is_none_that_redis_knows) {
 }
 
 TEST_F(FilterCommandsTest, of_a_large_command_its_name_is_enough) {
-  const auto takes = [this](Words front) {
-    return filters_.may_take_large(std::span(front.begin(), front.size()), shop_.client);
-  };
-  EXPECT_TRUE(takes({"BF.MEXISTS", "users", "1"}));
-  EXPECT_TRUE(takes({"BF.MEXISTS"})) << "its key may be one of them";
-  EXPECT_FALSE(takes({"BF.MEXISTS", "other"}));
-  EXPECT_FALSE(takes({"BF.MEXISTS", "carts"})) << "another db";
-  EXPECT_FALSE(takes({"SADD"}));
-  EXPECT_FALSE(takes({}));
+  EXPECT_TRUE(may_take_large({"BF.MEXISTS", "users", "1"}));
+  EXPECT_TRUE(may_take_large({"BF.MEXISTS"})) << "its key may be one of them";
+  EXPECT_FALSE(may_take_large({"BF.MEXISTS", "other"}));
+  EXPECT_FALSE(may_take_large({"BF.MEXISTS", "carts"})) << "another db";
+  EXPECT_FALSE(may_take_large({"SADD"}));
+  EXPECT_FALSE(may_take_large({}));
   for (GuardedNamespace& space : shop_.spaces) {
     space.filter_key.clear();
   }
   shop_.guard->adopt(shop_.guard->parts());
-  EXPECT_FALSE(takes({"BF.MEXISTS"})) << "no namespace has any";
+  EXPECT_FALSE(may_take_large({"BF.MEXISTS"})) << "no namespace has any";
 }
 
 TEST_F(FilterCommandsTest, say_what_the_database_has_also_where_redis_is_asked_first) {
@@ -239,7 +214,7 @@ TEST_F(FilterCommandsTest, a_first_chunk_names_a_command_that_redis_does_not_kno
   const std::string chunk = "*9999\r\n$10\r\nBF.MEXISTS\r\n$5\r\nusers\r\n$1\r\n7\r\n";
   const std::string_view name = std::string_view(chunk).substr(chunk.find("BF."), 10);
   const std::string_view words[] = {name, "users", "7"};
-  EXPECT_EQ(filters_.unknown_to_redis(words, chunk),
+  EXPECT_EQ(shop_.commands->unknown_to_redis(words, chunk),
             "*9999\r\n$16\r\nGUARD.BF.MEXISTS\r\n$5\r\nusers\r\n$1\r\n7\r\n");
 }
 

@@ -156,14 +156,12 @@ class ReloadCommand : public testing::Test {
 
   OwnDecision decide() {
     const std::initializer_list<std::string_view> arguments{"GUARD.RELOAD"};
-    return own_.decide(std::span(arguments.begin(), arguments.size()),
-                       shop_.client,
+    return shop_.serve(std::span(arguments.begin(), arguments.size()),
                        {.now = shop_.now, .since = shop_.now - seconds(3), .has_room = true});
   }
 
   GuardedShop shop_;
   ToldReloads reloads_;
-  OwnCommands own_{*shop_.guard};
 };
 
 TEST_F(ReloadCommand, waits_for_a_reload_that_began_when_it_had_come) {

@@ -245,10 +245,9 @@ TEST_F(GuardStrict, a_hold_that_ends_early_because_its_client_sends_more_is_not_
 }
 
 TEST_F(GuardStrict, guard_check_waits_for_the_proof_too_and_says_one_without) {
-  OwnCommands own(*shop_.guard);
   const std::vector<std::string_view> check{"GUARD.CHECK", "item:plum"};
   const auto decide = [&](TimePoint now) {
-    return own.decide(check, shop_.client, {.now = now, .since = shop_.now, .has_room = true});
+    return shop_.serve(check, {.now = now, .since = shop_.now, .has_room = true});
   };
   EXPECT_EQ(decide(shop_.now).action, OwnDecision::Action::hold_for_client);
   EXPECT_TRUE(questions_.is_wanted());

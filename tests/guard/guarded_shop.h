@@ -22,6 +22,7 @@
 #include "config/values.h"
 #include "filter/epochs.h"
 #include "filter/live_parts.h"
+#include "guard/command_families.h"
 #include "guard/fact_table.h"
 #include "guard/guard.h"
 #include "guard/process.h"
@@ -86,6 +87,12 @@ class GuardedShop {
   }
   Decision decide(std::initializer_list<std::string_view> arguments) {
     return decide(std::span(arguments.begin(), arguments.size()));
+  }
+
+  // The same where the guard may serve the command itself.
+  OwnDecision serve(std::span<const std::string_view> arguments, const Attempt& attempt) {
+    const auto* const served = commands->find(arguments, attempt.now);
+    return served == nullptr ? OwnDecision() : commands->serve(*served, arguments, client, attempt);
   }
 
   // Sends a command that writes; Redis replies with `reply_type`.
@@ -166,6 +173,7 @@ class GuardedShop {
   Process process;
   FactProviders shown = fact_providers();
   std::unique_ptr<Guard> guard;
+  std::unique_ptr<OwnCommands> commands;  // of all families
 
  private:
   void make_guard() {
@@ -173,12 +181,13 @@ class GuardedShop {
                                                  .namespaces = spaces,
                                                  .facts = facts,
                                                  .process = &process,
-                                                 .wall_time =
-                                                     [this] {
-                                                       ++wall_time_asked;
-                                                       return wall_time;
-                                                     },
+                                                 .wall_time = [this] {
+                                                   ++wall_time_asked;
+                                                   return wall_time;
+                                                 },
                                                  .shown = &shown});
+    commands = std::make_unique<OwnCommands>(
+        *guard, guard_commands(*guard), filter_commands(*guard), filled_commands(*guard));
   }
 
   static keyspace::Keyspace build_keyspace() {

@@ -239,10 +239,9 @@ TEST_F(InfoTextTest, needs_to_know_nothing_of_the_process) {
 }
 
 TEST_F(InfoTextTest, is_verbatim_text_in_resp3_and_a_bulk_string_in_resp2) {
-  OwnCommands own(*shop_.guard);
   const auto ask = [&](std::initializer_list<std::string_view> arguments) {
-    return std::string(own.decide(std::span(arguments.begin(), arguments.size()),
-                                  shop_.client,
+    return std::string(shop_
+                           .serve(std::span(arguments.begin(), arguments.size()),
                                   {.now = shop_.now, .since = shop_.now, .has_room = true})
                            .reply);
   };

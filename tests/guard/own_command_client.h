@@ -22,9 +22,9 @@ class OwnCommandClient : public ::testing::Test {
   OwnCommandClient() { shop_.process.sources = &sources_; }
 
   OwnDecision decide(std::initializer_list<std::string_view> arguments) {
-    return own_.decide(std::span(arguments.begin(), arguments.size()),
-                       shop_.client,
-                       {.now = shop_.now, .since = since_, .has_room = has_room_});
+    return shop_.serve(
+        std::span(arguments.begin(), arguments.size()),
+        {.now = shop_.now, .since = since_, .has_room = has_room_, .has_promises = has_promises_});
   }
   // The reply, or "" if there is none yet or ever.
   std::string reply(std::initializer_list<std::string_view> arguments) {
@@ -33,6 +33,23 @@ class OwnCommandClient : public ::testing::Test {
   }
   OwnDecision::Action action(std::initializer_list<std::string_view> arguments) {
     return decide(arguments).action;
+  }
+  bool takes(std::initializer_list<std::string_view> arguments) const {
+    return shop_.commands->find(std::span(arguments.begin(), arguments.size()), shop_.now) !=
+           nullptr;
+  }
+  bool may_take_large(std::initializer_list<std::string_view> front) const {
+    return shop_.commands->may_take_large(
+        std::span(front.begin(), front.size()), shop_.client, shop_.now);
+  }
+  // What Redis is sent instead, to be refused.
+  std::string instead(std::initializer_list<std::string_view> arguments) {
+    std::string all;
+    const OwnDecision decision = decide(arguments);
+    for (const std::string_view word : decision.instead) {
+      all.append(all.empty() ? "" : " ").append(word);
+    }
+    return decision.action == OwnDecision::Action::forward ? all : "";
   }
   void allow(redis::UserAccess access) {
     redis::Users users{.default_needs_no_password = true};
@@ -43,9 +60,9 @@ class OwnCommandClient : public ::testing::Test {
   GuardedShop shop_;
   ToldSources sources_{{{.name = "shop", .status = {.type = "mysql"}},
                         {.name = "files", .status = {}, .reached = Reached::not_followed}}};
-  OwnCommands own_{*shop_.guard};
   TimePoint since_ = shop_.now;
   bool has_room_ = true;
+  bool has_promises_ = false;
 };
 
 }  // namespace cuckooguard::guard

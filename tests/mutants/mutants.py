@@ -24,6 +24,7 @@ GUARD = "src/guard/guard.cpp"
 QUESTION = "src/guard/guard.cpp"
 STATE = "src/redis/client_state.cpp"
 OWN = "src/guard/own_commands.cpp"
+GUARD_COMMANDS = "src/guard/guard_commands.cpp"
 IN_FLIGHT = "src/guard/writes_in_flight.cpp"
 LEARNED = "src/guard/learner.cpp"
 SESSION = "src/proxy/session.cpp"
@@ -155,22 +156,21 @@ MUTANTS = [
      [(JUDGE, "if (now < learner_.reads_pass_until(writes)) {",
        "if (now < learner_.reads_pass_until(writes) && hash == 0) {")]),
     ("guard", "added_keys_stay_for_a_day", "GUARD.ADD ... TTL 86400",
-     [(OWN, "if (ttl > most) {", "if (ttl > 86400 * most) {")]),
+     [(GUARD_COMMANDS, "if (ttl > most) {", "if (ttl > 86400 * most) {")]),
     ("guard", "cleared_keys_are_absent_at_once", "GUARD.CLEAR hides what was written just before",
-     [("src/guard/operator_commands.cpp",
-       "  overlay.hold_all_until(call.attempt.now + guard_.parts().process->origins[*ns].max_lag,\n"
-       "                         Overlay::Hold::cleared);\n", "")]),
+     [(GUARD_COMMANDS,
+       "    overlay.hold_all_until(attempt.now + guard.parts().process->origins[*ns].max_lag,\n"
+       "                           Overlay::Hold::cleared);\n", "")]),
     ("guard", "unknown_rights_are_all_rights", "GUARD.ADD gives the benefit of the doubt",
-     [(OWN, "constexpr std::size_t kAny = ",
-       "const redis::UserAccess kAnybody{.is_unrestricted = true};\nconstexpr std::size_t kAny = "),
+     [(OWN, "constexpr std::string_view kUnknownPrefix = ",
+       "const redis::UserAccess kAnybody{.is_unrestricted = true};\nconstexpr std::string_view kUnknownPrefix = "),
       (OWN, "is_reliable ? access : nullptr", "access != nullptr ? access : &kAnybody")]),
     ("guard", "unknown_logins_are_logins", "GUARD.INFO and the like give the benefit of the doubt",
-     [("src/guard/own_decision.h", ": Client::Login::unknown;", ": Client::Login::yes;")]),
+     [(OWN, ": Client::Login::unknown;", ": Client::Login::yes;")]),
     ("attack", "own_commands_need_no_login", "they are answered before AUTH",
-     [(OWN, "return error(kNotLoggedIn);",
-       "return command != nullptr ? run(*command, call) : done();")]),
+     [(OWN, "return call.error(kNotLoggedIn);", "return row.run(call);")]),
     ("guard", "unknown_rights_are_waited_for_for_ever", "an own command is never answered",
-     [(OWN, "attempt.since < kKnowPatience", "attempt.since < 1000 * kKnowPatience")]),
+     [("src/guard/own_commands.h", "now - since < kKnowPatience", "now - since < 1000 * kKnowPatience")]),
 
     # Writes that are not seen
     ("attack", "nothing_is_scanned_where_replies_are_unread", "MONITOR, REPLCONF: what is written then",
@@ -435,7 +435,7 @@ MUTANTS = [
     ("guard", "filters_say_no_without_proof", "BF.EXISTS says 0 of a row while the filter is not fresh",
      [(FILTERS, "verdict != Verdict::absent && verdict != Verdict::redis_first", "verdict == Verdict::may_exist")]),
     ("guard", "redis_is_asked_for_the_filter", "in MULTI a module says that nothing exists",
-     [("src/guard/own_reply.h", "name_.assign(kUnknownPrefix).append(arguments[0]);", "name_.assign(arguments[0]);")]),
+     [(OWN, "name_.assign(kUnknownPrefix).append(arguments[0]);", "name_.assign(arguments[0]);")]),
     # Filters that applications fill
     ("filled", "items_are_erased_from_any_layer", "of an item that two layers may hold the wrong one loses another item",
      [(FILLED + "filled_filter.cpp", "(holding == 1 && only->erase(hash)", "(holding != 0 && only->erase(hash)")]),
@@ -458,13 +458,13 @@ MUTANTS = [
     ("replicated", "a_replica_is_believed", "an item that its master has is not there",
      [("src/replicated/reading.cpp", "if (tells_no_master(**written)) {", "if (false) {")]),
     ("guard", "asking_does_not_wait_for_adding", "BF.ADD, BF.EXISTS in one write: it is not there",
-     [(FILLED_COMMANDS, "if (command.waits && attempt.has_promises) {", "if (command.waits && !attempt.has_room) {")]),
+     [(OWN, "if (row.waits_for_promises && call.attempt.has_promises) {", "if (row.waits_for_promises && !call.attempt.has_room) {")]),
     ("guard", "filters_are_everybodys", "a user who may do nothing fills filters",
-     [(FILLED_COMMANDS, "if (!access->is_unrestricted && std::ranges::find(users", "if (access == nullptr && std::ranges::find(users")]),
+     [(OWN, "if (!call.access->is_unrestricted && !is_filter_user(call)) {", "if (call.access == nullptr && !is_filter_user(call)) {")]),
     ("guard", "what_is_past_its_time_is_added_to", "an item that was acknowledged goes with the filter of before",
-     [(FILLED_COMMANDS, "if (call.expired != nullptr) {", "if (call.expired != nullptr && call.now == 0) {")]),
+     [(FILLED_COMMANDS, "if (expired != nullptr) {", "if (expired != nullptr && now == 0) {")]),
     ("guard", "what_may_be_missing_is_absent", "EXISTS says 0 while Redis has not told for a second",
-     [(FILLED_COMMANDS, "return parts.store.is_current(call.attempt.now) &&", "return call.now != 1 &&")]),
+     [(FILLED_COMMANDS, "return parts().store.is_current(now) &&", "return now != TimePoint{} &&")]),
     ("proxy", "redis_replies_before_promises", "a reply of Redis takes the place of one that was promised",
      [("src/proxy/session_held.cpp", "  if (order_.has_promises()) {\n    hold();\n  }\n  return order_.has_promises();", "  return false;")]),
     ("proxy", "promises_end_with_the_client", "who sends BF.ADD and closes its side hears nothing",

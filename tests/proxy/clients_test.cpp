@@ -51,7 +51,11 @@ TEST_F(ClientsTest, the_limit_is_of_the_process_and_not_of_a_worker) {
   settings_.limits.max_clients = 1;
   SimPeer second(loop_);
   {
-    Clients other({.loop = loop_, .guard = *shop_.guard, .settings = settings_, .total = total_});
+    Clients other({.loop = loop_,
+                   .guard = *shop_.guard,
+                   .own_commands = *shop_.commands,
+                   .settings = settings_,
+                   .total = total_});
     connect();
     admit(other, second);
     EXPECT_EQ(second.read(), kTooMany);
@@ -112,7 +116,11 @@ TEST_F(ClientsTest, who_is_on_the_way_counts_already) {
 
 TEST_F(ClientsTest, a_worker_that_ends_takes_its_clients_out_of_the_count) {
   {
-    Clients other({.loop = loop_, .guard = *shop_.guard, .settings = settings_, .total = total_});
+    Clients other({.loop = loop_,
+                   .guard = *shop_.guard,
+                   .own_commands = *shop_.commands,
+                   .settings = settings_,
+                   .total = total_});
     admit(other, client_);
     EXPECT_EQ(total_.open, 1U);
   }

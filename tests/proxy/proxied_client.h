@@ -110,7 +110,11 @@ class ProxiedClient : public ::testing::Test {
   guard::GuardedShop shop_;
   Session::Settings settings_{.upstream = {.mode = config::UpstreamMode::pinned}};
   ClientCount total_;
-  Clients clients_{{.loop = loop_, .guard = *shop_.guard, .settings = settings_, .total = total_}};
+  Clients clients_{{.loop = loop_,
+                    .guard = *shop_.guard,
+                    .own_commands = *shop_.commands,
+                    .settings = settings_,
+                    .total = total_}};
   SimPeer client_{loop_};
   SimPeer redis_{loop_};
   SimTransport* client_transport_ = nullptr;  // while it is open

@@ -116,7 +116,8 @@ TEST_F(SessionDrainTest, what_comes_behind_the_end_is_never_carried_out) {
 
 // A world of its own, for tests that need many.
 struct Lone {
-  explicit Lone(guard::Guard& guard) : clients({loop, guard, settings, total}) {
+  explicit Lone(guard::GuardedShop& shop)
+      : clients({loop, *shop.guard, *shop.commands, settings, total}) {
     loop.on_connect([this](SimTransport& upstream) { upstream.establish(redis); });
     auto transport = loop.accept(client);
     loop.as_batch([&] { clients.admit(std::move(transport)); });
@@ -176,7 +177,7 @@ TEST_F(SessionDrainTest, a_command_of_which_a_part_was_read_is_waited_for_at_eve
       said += step.is_redis ? step.reply : "";
       replies += step.reply;
     }
-    Lone lone(*shop_.guard);
+    Lone lone(shop_);
     lone.client_says(pipeline.substr(0, cut));
     lone.drain();
     lone.client_says(pipeline.substr(cut));
@@ -191,7 +192,7 @@ TEST_F(SessionDrainTest, a_command_of_which_a_part_was_read_is_waited_for_at_eve
 TEST_F(SessionDrainTest, a_reply_of_which_a_part_has_come_is_waited_for_at_every_cut) {
   const std::string reply = "*2\r\n$5\r\nvalue\r\n:1\r\n";
   for (std::size_t cut = 0; cut < reply.size(); ++cut) {
-    Lone lone(*shop_.guard);
+    Lone lone(shop_);
     lone.client_says(kPing + std::string(kAbsentGet));
     lone.redis.send(reply.substr(0, cut));
     lone.loop.run();
@@ -262,7 +263,7 @@ TEST_F(SessionDrainTest, a_subscriber_is_let_go_between_two_messages) {
 
 TEST_F(SessionDrainTest, where_nobody_knows_when_redis_is_done_it_is_told_of_the_end) {
   for (const std::string command : {"MONITOR\r\n", "CLIENT REPLY OFF\r\n"}) {
-    Lone lone(*shop_.guard);
+    Lone lone(shop_);
     lone.client_says(command + kSet);
     lone.drain();
     EXPECT_FALSE(lone.client.at_end());

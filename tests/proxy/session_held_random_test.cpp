@@ -114,7 +114,8 @@ class Pipeline {
          end = redis_received_.find("\r\n")) {
       const std::string command = redis_received_.substr(0, end);
       redis_received_.erase(0, end + 2);
-      EXPECT_FALSE(guard::OwnCommands::is_own(command)) << command;
+      const std::string_view name[] = {command};
+      EXPECT_EQ(shop_.commands->find(name, loop_.now()), nullptr) << command;
       const bool is_echo = command.starts_with("ECHO ");
       redis_.send(is_echo                         ? "+" + command.substr(5) + "\r\n"
                   : command.starts_with("SELECT") ? "+OK\r\n"
@@ -143,7 +144,11 @@ class Pipeline {
   guard::ToldSources sources_{{{.name = "shop", .status = {}}}};
   Session::Settings settings_{.upstream = {.mode = config::UpstreamMode::pinned}};
   ClientCount total_;
-  Clients clients_{{.loop = loop_, .guard = *shop_.guard, .settings = settings_, .total = total_}};
+  Clients clients_{{.loop = loop_,
+                    .guard = *shop_.guard,
+                    .own_commands = *shop_.commands,
+                    .settings = settings_,
+                    .total = total_}};
   SimPeer client_{loop_};
   SimPeer redis_{loop_};
   std::deque<Exchange> expected_;

@@ -124,7 +124,11 @@ class SharingClients : public ::testing::Test {
   std::string login_probe_reply_ = "$11\r\nlogin-probe\r\n";
   std::deque<Upstream> connections_;
   std::vector<Upstream*> upstreams_;
-  Clients clients_{{.loop = loop_, .guard = *shop_.guard, .settings = settings_, .total = total_}};
+  Clients clients_{{.loop = loop_,
+                    .guard = *shop_.guard,
+                    .own_commands = *shop_.commands,
+                    .settings = settings_,
+                    .total = total_}};
 };
 
 }  // namespace cuckooguard::proxy

@@ -81,8 +81,12 @@ void AttackWorld::make_redis() {
 void AttackWorld::make_proxy() {
   constexpr std::array<std::uint32_t, 3> kInflight{32, 200, 1024};
   settings_.limits.inflight_per_client = random_.pick(kInflight);
-  proxy_ = std::make_unique<proxy::Clients>(proxy::Clients::Worker{
-      .loop = loop_, .guard = shop_.guard(), .settings = settings_, .total = total_});
+  proxy_ =
+      std::make_unique<proxy::Clients>(proxy::Clients::Worker{.loop = loop_,
+                                                              .guard = shop_.guard(),
+                                                              .own_commands = shop_.own_commands(),
+                                                              .settings = settings_,
+                                                              .total = total_});
   loop_.on_connect([this](SimTransport& upstream) {
     ++connection_ids_;
     if (shares()) {

@@ -26,6 +26,7 @@
 
 #include "filter/epochs.h"
 #include "filter/live_parts.h"
+#include "guard/command_families.h"
 #include "guard/guard.h"
 #include "simulation/sim_loop.h"
 
@@ -50,6 +51,7 @@ class SimShop {
   ~SimShop() = default;
 
   guard::Guard& guard() { return *guard_; }
+  guard::OwnCommands& own_commands() { return *own_commands_; }
   filter::Epochs& epochs() { return epochs_; }
 
   redis::Facts& facts() { return facts_; }
@@ -125,6 +127,7 @@ class SimShop {
   std::vector<guard::GuardedNamespace> guarded_;
   redis::Facts facts_;
   std::unique_ptr<guard::Guard> guard_;
+  std::unique_ptr<guard::OwnCommands> own_commands_;
   std::deque<Change> unapplied_;
   std::map<std::string, io::TimePoint, std::less<>> written_until_;  // keys
   std::shared_ptr<const redis::Commands> commands_;  // those reads that the simulated Redis has

@@ -78,8 +78,12 @@ void Simulation::make_proxy() {
   settings_.limits = {.max_clients = static_cast<std::uint32_t>(random_.between(10, 60)),
                       .client_output_soft = random_.between(8, 512) * 1024,
                       .inflight_per_client = random_.pick(kInflight)};
-  proxy_ = std::make_unique<proxy::Clients>(proxy::Clients::Worker{
-      .loop = loop_, .guard = shop_.guard(), .settings = settings_, .total = total_});
+  proxy_ =
+      std::make_unique<proxy::Clients>(proxy::Clients::Worker{.loop = loop_,
+                                                              .guard = shop_.guard(),
+                                                              .own_commands = shop_.own_commands(),
+                                                              .settings = settings_,
+                                                              .total = total_});
   loop_.on_connect([this](SimTransport& upstream) { connect(upstream); });
 }
 

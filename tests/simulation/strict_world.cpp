@@ -68,9 +68,14 @@ StrictWorld::StrictWorld(std::uint64_t seed)
   epochs_.reader(0).enter();
   guard_ = std::make_unique<guard::Guard>(
       guard::Guard::Parts{.keyspace = keyspace_, .namespaces = spaces_, .facts = facts_});
+  commands_ = std::make_unique<guard::OwnCommands>(
+      *guard_, guard::guard_commands(*guard_), guard::filter_commands(*guard_));
   settings_.upstream.mode = config::UpstreamMode::pinned;
-  clients_ = std::make_unique<proxy::Clients>(proxy::Clients::Worker{
-      .loop = loop_, .guard = *guard_, .settings = settings_, .total = total_});
+  clients_ = std::make_unique<proxy::Clients>(proxy::Clients::Worker{.loop = loop_,
+                                                                     .guard = *guard_,
+                                                                     .own_commands = *commands_,
+                                                                     .settings = settings_,
+                                                                     .total = total_});
   loop_.on_connect([this](SimTransport& upstream) { accept(upstream); });
 }
 

@@ -33,6 +33,7 @@
 #include "filter/epochs.h"
 #include "filter/live_parts.h"
 #include "follow/position_proofs.h"
+#include "guard/command_families.h"
 #include "guard/guard.h"
 #include "proxy/clients.h"
 #include "simulation/random.h"
@@ -144,6 +145,7 @@ class StrictWorld {
   std::unique_ptr<guard::Guard> guard_;
   proxy::Session::Settings settings_;
   proxy::ClientCount total_;
+  std::unique_ptr<guard::OwnCommands> commands_;
   std::unique_ptr<proxy::Clients> clients_;
   std::deque<Reader> readers_;
   std::deque<Redis> redis_;

@@ -6,7 +6,6 @@
 
 #include "admin/views/two_value_shop.h"
 #include "guard/guarded_shop.h"
-#include "guard/own_commands.h"
 
 namespace cuckooguard::views {
 namespace {
@@ -65,14 +64,12 @@ TEST_F(CheckTest, whenever_the_guard_is_not_sure_a_row_may_exist) {
 }
 
 TEST_F(CheckTest, says_what_guard_check_says_of_the_key) {
-  guard::OwnCommands own(*shop_.guard);
   for (int id = 0; id < 300; ++id) {
     const std::string value = std::to_string(id);
     const std::string key = "user:" + value;
     const std::array<std::string_view, 2> command{"GUARD.CHECK", key};
     const std::string_view reply =
-        own.decide(command, shop_.client, {.now = shop_.now, .since = shop_.now, .has_room = true})
-            .reply;
+        shop_.serve(command, {.now = shop_.now, .since = shop_.now, .has_room = true}).reply;
     ASSERT_EQ(ask(GuardedShop::kUsers, value) == Verdict::absent, reply == "*1\r\n:0\r\n") << id;
   }
 }
