@@ -144,7 +144,7 @@ struct FilledCall : Call {
     }
   }
 
-  FilledCommands& worker;  // its
+  FilledCommands& worker;
   Filled& filled;
   const Filled::Parts& parts;
   std::uint64_t now;  // milliseconds since 1970
@@ -209,19 +209,9 @@ struct FilledCall : Call {
                      made_as && options->creates);
   }
 
-  OwnDecision erase() const {
-    return submit({.kind = Operation::Kind::erase,
-                   .shape = {.kind = kind()},
-                   .hashes = {hash(items().front())}},
-                  filled_reply::of_erase);
-  }
+  OwnDecision erase() const { return submit_item(Operation::Kind::erase, filled_reply::of_erase); }
 
-  OwnDecision count() const {
-    return submit({.kind = Operation::Kind::count,
-                   .shape = {.kind = kind()},
-                   .hashes = {hash(items().front())}},
-                  filled_reply::of_count);
-  }
+  OwnDecision count() const { return submit_item(Operation::Kind::count, filled_reply::of_count); }
 
   OwnDecision reserve() const {
     const bool is_cuckoo = kind() == filled::Kind::cuckoo;
@@ -441,6 +431,11 @@ struct FilledCall : Call {
                                           : filled_reply::of_add);
   }
 
+  OwnDecision submit_item(Operation::Kind does, PromisedReply::Write write) const {
+    return submit({.kind = does, .shape = {.kind = kind()}, .hashes = {hash(items().front())}},
+                  write);
+  }
+
   bool is_whole(const Operation& operation) const {
     using enum Operation::Kind;
     const bool makes = operation.missing == Operation::Missing::is_made && named == nullptr;
@@ -482,8 +477,8 @@ OwnDecision run(const Call& call) {
   return (FilledCall(call).*kFunction)();
 }
 
-// Those that do not submit anything to the store, which would wait there, and do not say what is
-// not known.
+// It replies with what is known here: that must be current. The others wait in the store, or allow
+// for what may be missing.
 template <Function kFunction>
 OwnDecision run_if_current(const Call& of) {
   const FilledCall call(of);
@@ -491,7 +486,7 @@ OwnDecision run_if_current(const Call& of) {
   return refused ? *std::move(refused) : (call.*kFunction)();
 }
 
-// Of Redis's, which know more options, and other keys.
+// A command of Redis's, which may have options, or several keys, that a filter cannot have.
 template <Function kFunction>
 OwnDecision run_on_key(const Call& of) {
   const FilledCall call(of);
@@ -504,60 +499,70 @@ OwnDecision run_on_key(const Call& of) {
   return call.named != nullptr ? (call.*kFunction)() : OwnDecision();  // it has just expired
 }
 
-constexpr bool kWaits = true;
+struct Arity {
+  std::size_t least;
+  std::size_t most;
+};
+struct Also {
+  bool waits = false;  // for promises
+  std::size_t keys = 1;
+};
+constexpr Also kWaits{.waits = true};
 
 constexpr CommandRow row(Family family,
                          std::string_view names,
-                         std::size_t least,
-                         std::size_t most,
+                         Arity arity,
                          OwnDecision (*function)(const Call& call),
-                         bool waits = false,
-                         std::size_t keys = 1) {
+                         Also also = {}) {
   return {.names = names,
-          .least = least,
-          .most = most,
+          .least = arity.least,
+          .most = arity.most,
           .needs = Needs::everything,
           .run = function,
-          .keys = keys,
-          .waits_for_promises = waits,
+          .keys = also.keys,
+          .waits_for_promises = also.waits,
           .kind = static_cast<std::uint8_t>(family)};
 }
 
 // clang-format off
 constexpr auto kRows = std::to_array<CommandRow>({
-    row(Family::filter, "BF.EXISTS CF.EXISTS", 3, 3, run<&FilledCall::exists>, kWaits),
-    row(Family::filter, "BF.MEXISTS CF.MEXISTS", 3, kAny, run<&FilledCall::exists>, kWaits),
-    row(Family::filter, "BF.ADD CF.ADD CF.ADDNX", 3, 3, run<&FilledCall::add>),
-    row(Family::filter, "BF.MADD", 3, kAny, run<&FilledCall::add>),
-    row(Family::filter, "BF.INSERT CF.INSERT CF.INSERTNX", 4, kAny, run<&FilledCall::insert>),
-    row(Family::filter, "CF.DEL", 3, 3, run<&FilledCall::erase>),
-    row(Family::filter, "CF.COUNT", 3, 3, run<&FilledCall::count>),
-    row(Family::filter, "BF.RESERVE", 4, 7, run<&FilledCall::reserve>),
-    row(Family::filter, "CF.RESERVE", 3, 9, run<&FilledCall::reserve>),
-    row(Family::filter, "BF.CARD", 2, 2, run_if_current<&FilledCall::card>, kWaits),
-    row(Family::filter, "BF.INFO", 2, 3, run_if_current<&FilledCall::info>, kWaits),
-    row(Family::filter, "CF.INFO", 2, 2, run_if_current<&FilledCall::info>, kWaits),
-    row(Family::filter, "CF.COMPACT", 2, 2, run_if_current<&FilledCall::compact>, kWaits),
-    row(Family::filter, "BF.SCANDUMP CF.SCANDUMP", 3, 3, run<&FilledCall::scan_dump>),
-    row(Family::filter, "BF.LOADCHUNK CF.LOADCHUNK", 4, 4, run<&FilledCall::load_chunk>),
-    row(Family::set, "sadd", 3, kAny, run<&FilledCall::add>),
-    row(Family::set, "sismember", 3, 3, run<&FilledCall::exists>, kWaits),
-    row(Family::set, "smismember", 3, kAny, run<&FilledCall::exists>, kWaits),
-    row(Family::set, "scard", 2, 2, run_if_current<&FilledCall::card>, kWaits),
-    row(Family::set, "smembers srem spop srandmember sscan sort", 2, kAny, run<&FilledCall::refuse>),
-    row(Family::set, "smove", 2, kAny, run<&FilledCall::refuse>, false, 2),
+    row(Family::filter, "BF.EXISTS CF.EXISTS", {3, 3}, run<&FilledCall::exists>, kWaits),
+    row(Family::filter, "BF.MEXISTS CF.MEXISTS", {3, kAny}, run<&FilledCall::exists>, kWaits),
+    row(Family::filter, "BF.ADD CF.ADD CF.ADDNX", {3, 3}, run<&FilledCall::add>),
+    row(Family::filter, "BF.MADD", {3, kAny}, run<&FilledCall::add>),
+    row(Family::filter, "BF.INSERT CF.INSERT CF.INSERTNX", {4, kAny}, run<&FilledCall::insert>),
+    row(Family::filter, "CF.DEL", {3, 3}, run<&FilledCall::erase>),
+    row(Family::filter, "CF.COUNT", {3, 3}, run<&FilledCall::count>),
+    row(Family::filter, "BF.RESERVE", {4, 7}, run<&FilledCall::reserve>),
+    row(Family::filter, "CF.RESERVE", {3, 9}, run<&FilledCall::reserve>),
+    row(Family::filter, "BF.CARD", {2, 2}, run_if_current<&FilledCall::card>, kWaits),
+    row(Family::filter, "BF.INFO", {2, 3}, run_if_current<&FilledCall::info>, kWaits),
+    row(Family::filter, "CF.INFO", {2, 2}, run_if_current<&FilledCall::info>, kWaits),
+    row(Family::filter, "CF.COMPACT", {2, 2}, run_if_current<&FilledCall::compact>, kWaits),
+    row(Family::filter, "BF.SCANDUMP CF.SCANDUMP", {3, 3}, run<&FilledCall::scan_dump>),
+    row(Family::filter, "BF.LOADCHUNK CF.LOADCHUNK", {4, 4}, run<&FilledCall::load_chunk>),
+    row(Family::set, "sadd", {3, kAny}, run<&FilledCall::add>),
+    row(Family::set, "sismember", {3, 3}, run<&FilledCall::exists>, kWaits),
+    row(Family::set, "smismember", {3, kAny}, run<&FilledCall::exists>, kWaits),
+    row(Family::set, "scard", {2, 2}, run_if_current<&FilledCall::card>, kWaits),
+    row(Family::set, "smembers srem spop srandmember sscan sort",
+        {2, kAny}, run<&FilledCall::refuse>),
+    row(Family::set, "smove", {2, kAny}, run<&FilledCall::refuse>, {.keys = 2}),
     row(Family::set, "sintercard sinter sinterstore sunion sunionstore sdiff sdiffstore",
-        2, kAny, run<&FilledCall::refuse>, false, kAny),
-    row(Family::key, "del unlink", 2, kAny, run_on_key<&FilledCall::drop>, false, kAny),
-    row(Family::key, "exists touch", 2, kAny, run_on_key<&FilledCall::has_key>, kWaits, kAny),
-    row(Family::key, "type", 2, kAny, run_on_key<&FilledCall::type>, kWaits),
-    row(Family::key, "expire pexpire expireat pexpireat", 3, kAny, run_on_key<&FilledCall::expire>),
-    row(Family::key, "persist", 2, kAny, run_on_key<&FilledCall::persist>),
+        {2, kAny}, run<&FilledCall::refuse>, {.keys = kAny}),
+    row(Family::key, "del unlink", {2, kAny}, run_on_key<&FilledCall::drop>, {.keys = kAny}),
+    row(Family::key, "exists touch",
+        {2, kAny}, run_on_key<&FilledCall::has_key>, {.waits = true, .keys = kAny}),
+    row(Family::key, "type", {2, kAny}, run_on_key<&FilledCall::type>, kWaits),
+    row(Family::key, "expire pexpire expireat pexpireat",
+        {3, kAny}, run_on_key<&FilledCall::expire>),
+    row(Family::key, "persist", {2, kAny}, run_on_key<&FilledCall::persist>),
     row(Family::key, "ttl pttl expiretime pexpiretime",
-        2, kAny, run_on_key<&FilledCall::time_left>, kWaits),
-    row(Family::key, "rename renamenx copy", 2, kAny, run_if_current<&FilledCall::refuse>, false, 2),
-    row(Family::key, "move dump restore", 2, kAny, run_if_current<&FilledCall::refuse>),
-    row(Family::key, "object", 3, kAny, run_if_current<&FilledCall::refuse>, false, 2),
+        {2, kAny}, run_on_key<&FilledCall::time_left>, kWaits),
+    row(Family::key, "rename renamenx copy",
+        {2, kAny}, run_if_current<&FilledCall::refuse>, {.keys = 2}),
+    row(Family::key, "move dump restore", {2, kAny}, run_if_current<&FilledCall::refuse>),
+    row(Family::key, "object", {3, kAny}, run_if_current<&FilledCall::refuse>, {.keys = 2}),
 });
 // clang-format on
 

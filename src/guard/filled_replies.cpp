@@ -18,33 +18,33 @@ constexpr std::string_view kCuckooIsFull = "Filter is full";
 constexpr std::string_view kNoRoom =
     "ERR no room for it: filters.max_filters, or filters.max_memory";
 
+std::string error_of(const Outcome& outcome, std::string_view missing) {
+  switch (outcome.status) {
+    case Outcome::Status::no_filter:
+      return std::string(missing);
+    case Outcome::Status::exists:
+      return "ERR item exists";
+    case Outcome::Status::no_room:
+      return std::string(kNoRoom);
+    case Outcome::Status::wrong_kind:
+      return std::string(kWrongKind);
+    case Outcome::Status::bad_dump:
+      return "ERR received bad data: " + outcome.why;
+    case Outcome::Status::done:
+    case Outcome::Status::not_in_log:
+    case Outcome::Status::unknown:
+      break;
+  }
+  return "ERR " + outcome.why;
+}
+
 // Whether it was done; if not, its error.
 bool is_done(std::string& out, const Change& change, std::string_view missing = "ERR not found") {
   const Outcome& outcome = change.outcome();
-  switch (outcome.status) {
-    case Outcome::Status::done:
-      return true;
-    case Outcome::Status::no_filter:
-      resp::append_error(out, missing);
-      return false;
-    case Outcome::Status::exists:
-      resp::append_error(out, "ERR item exists");
-      return false;
-    case Outcome::Status::no_room:
-      resp::append_error(out, kNoRoom);
-      return false;
-    case Outcome::Status::wrong_kind:
-      resp::append_error(out, kWrongKind);
-      return false;
-    case Outcome::Status::bad_dump:
-      resp::append_error(out, "ERR received bad data: " + outcome.why);
-      return false;
-    case Outcome::Status::not_in_log:
-    case Outcome::Status::unknown:
-      resp::append_error(out, "ERR " + outcome.why);
-      return false;
+  if (outcome.status != Outcome::Status::done) {
+    resp::append_error(out, error_of(outcome, missing));
   }
-  return false;
+  return outcome.status == Outcome::Status::done;
 }
 
 bool has_no_place(ItemOutcome item) {

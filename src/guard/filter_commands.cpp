@@ -142,10 +142,6 @@ OwnDecision run(const Call& of) {
   return refused ? *std::move(refused) : (call.*kFunction)();
 }
 
-OwnDecision unknown(const Call& call) {
-  return call.for_redis_to_refuse();
-}
-
 // clang-format off
 constexpr auto kRows = std::to_array<CommandRow>({
     {"BF.EXISTS CF.EXISTS CF.DEL", 3, 3, Needs::no_refusal, run<&FilterCall::exists, true>},
@@ -162,7 +158,7 @@ constexpr auto kRows = std::to_array<CommandRow>({
     {"CF.COMPACT", 2, 2, Needs::no_refusal, run<&FilterCall::compact>},
     {"BF.SCANDUMP CF.SCANDUMP", 3, 3, Needs::no_refusal, run<&FilterCall::refuse_dump>},
     {"BF.LOADCHUNK CF.LOADCHUNK", 4, 4, Needs::no_refusal, run<&FilterCall::refuse_dump>},
-    {"BF. CF.", 1, kAny, Needs::nothing, unknown},
+    {"BF. CF.", 1, kAny, Needs::nothing, [](const Call& of) { return of.for_redis_to_refuse(); }},
 });
 // clang-format on
 

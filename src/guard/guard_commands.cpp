@@ -211,24 +211,20 @@ struct GuardCall : Call {
     return answer();
   }
 
-  OwnDecision mode() const {
-    const auto ns = find_namespace();
-    if (!ns) {
-      return no_namespace();
-    }
+  OwnDecision mode(std::uint32_t ns) const {
     const auto* const wanted = std::ranges::find_if(config::kModeNames, [&](std::string_view name) {
       return redis::is_word(arguments[2], name);
     });
     if (wanted == config::kModeNames.end()) {
       return error("ERR no mode " + quoted(arguments[2]) + ": observe, enforce or bypass");
     }
-    const GuardedNamespace& space = guard.parts().namespaces[*ns];
+    const GuardedNamespace& space = guard.parts().namespaces[ns];
     const auto mode = static_cast<config::Mode>(wanted - config::kModeNames.begin());
     if (mode == config::Mode::enforce && !space.may_enforce) {
       return error("ERR enforce needs an absent_reply in the configuration of namespace " +
                    quoted(arguments[1]));
     }
-    const std::string seen = seen_in_observe(*ns, mode, attempt.now);
+    const std::string seen = seen_in_observe(ns, mode, attempt.now);
     if (space.mode == config::Mode::bypass && mode != config::Mode::bypass) {
       // Nobody has learned what was written meanwhile.
       space.overlay->hold_all_until(attempt.now + space.overlay->ttl(), Overlay::Hold::bypassed);
@@ -238,26 +234,18 @@ struct GuardCall : Call {
     return simple("OK");
   }
 
-  OwnDecision clear() const {
-    const auto ns = find_namespace();
-    if (!ns) {
-      return no_namespace();
-    }
-    Overlay& overlay = *guard.parts().namespaces[*ns].overlay;
+  OwnDecision clear(std::uint32_t ns) const {
+    Overlay& overlay = *guard.parts().namespaces[ns].overlay;
     // Rows whose keys were written just now may be on their way.
-    overlay.hold_all_until(attempt.now + guard.parts().process->origins[*ns].max_lag,
+    overlay.hold_all_until(attempt.now + guard.parts().process->origins[ns].max_lag,
                            Overlay::Hold::cleared);
     overlay.clear();
     tell_log("clear");
     return simple("OK");
   }
 
-  OwnDecision rebuild() const {
-    const auto ns = find_namespace();
-    if (!ns) {
-      return no_namespace();
-    }
-    guard.parts().namespaces[*ns].filter->ask_for_rebuild();
+  OwnDecision rebuild(std::uint32_t ns) const {
+    guard.parts().namespaces[ns].filter->ask_for_rebuild();
     tell_log("rebuild");
     return simple("OK");
   }
@@ -300,6 +288,12 @@ struct GuardCall : Call {
     reply.insert(0, header);
     return answer();
   }
+
+  // The argument behind the name.
+  std::optional<std::uint32_t> find_namespace() const {
+    return guard.parts().keyspace.find(arguments[1]);
+  }
+  OwnDecision no_namespace() const { return error("ERR no namespace " + quoted(arguments[1])); }
 
   OwnDecision ping() const { return simple("PONG"); }
   OwnDecision unknown() const {
@@ -344,10 +338,9 @@ struct GuardCall : Call {
 
   std::optional<std::size_t> find_source(std::string_view name) const {
     const Process* const process = guard.parts().process;
-    const std::size_t count =
-        process != nullptr && process->sources != nullptr ? process->sources->size() : 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (process->sources->name(i) == name) {
+    const SourceView* const sources = process != nullptr ? process->sources : nullptr;
+    for (std::size_t i = 0; sources != nullptr && i < sources->size(); ++i) {
+      if (sources->name(i) == name) {
         return i;
       }
     }
@@ -370,17 +363,18 @@ struct GuardCall : Call {
       process.operators.on_change(client.user(), arguments[1], what);
     }
   }
-
-  // The argument behind the name.
-  std::optional<std::uint32_t> find_namespace() const {
-    return guard.parts().keyspace.find(arguments[1]);
-  }
-  OwnDecision no_namespace() const { return error("ERR no namespace " + quoted(arguments[1])); }
 };
 
 template <OwnDecision (GuardCall::*kFunction)() const>
 OwnDecision run(const Call& call) {
   return (GuardCall(call).*kFunction)();
+}
+
+template <OwnDecision (GuardCall::*kFunction)(std::uint32_t ns) const>
+OwnDecision run_in(const Call& of) {
+  const GuardCall call(of);
+  const auto ns = call.find_namespace();
+  return ns ? (call.*kFunction)(*ns) : call.no_namespace();
 }
 
 // In the order of GUARD.HELP, which is laid out as Redis lays out its own.
@@ -406,14 +400,14 @@ constexpr auto kRows = std::to_array<CommandRow>({
      "INFO [<namespace>]\n"
      "    Return information about the guard, its namespaces and its sources, or about one\n"
      "    namespace."},
-    {"guard.mode", 3, 3, Needs::an_operator, run<&GuardCall::mode>,
+    {"guard.mode", 3, 3, Needs::an_operator, run_in<&GuardCall::mode>,
      "MODE <namespace> OBSERVE|ENFORCE|BYPASS\n"
      "    Change what is done about absent keys, until the guard ends. For operators."},
-    {"guard.clear", 2, 2, Needs::an_operator, run<&GuardCall::clear>,
+    {"guard.clear", 2, 2, Needs::an_operator, run_in<&GuardCall::clear>,
      "CLEAR <namespace>\n"
      "    Forget which keys were written or added. All pass until the filter has surely heard\n"
      "    of them (max_lag). For operators."},
-    {"guard.rebuild", 2, 2, Needs::an_operator, run<&GuardCall::rebuild>,
+    {"guard.rebuild", 2, 2, Needs::an_operator, run_in<&GuardCall::rebuild>,
      "REBUILD <namespace>\n"
      "    Read all rows again. The filter in use stays so meanwhile, as long as it is known to\n"
      "    be up to date. For operators."},

@@ -22,17 +22,12 @@ constexpr std::uint32_t kCuckooExpansion = 1;
 constexpr std::uint32_t kBucketSizeMax = 255;
 constexpr std::uint32_t kIterationsMax = 65535;
 
-// The commands of which it is an option.
-enum Of : std::uint8_t {
-  bloom_insert = 1,
-  bloom_reserve = 2,
-  cuckoo_insert = 4,
-  cuckoo_reserve = 8
-};
+constexpr std::string_view kInserts = "bf.insert cf.insert cf.insertnx";
+constexpr std::string_view kBloom = "bf.insert bf.reserve";
 
 struct Option {
   std::string_view word;
-  int commands;
+  std::string_view commands;
   // Of its value; false: `error`. Null: it has none.
   bool (*read)(std::string_view value, FilterOptions& out);
   std::string_view error{};
@@ -57,23 +52,15 @@ constexpr auto read_bucket_size = read_number<&FilterOptions::bucket_size, 1U, k
 constexpr auto read_iterations = read_number<&FilterOptions::iterations, 1U, kIterationsMax>;
 
 constexpr std::array kOptions = std::to_array<Option>({
-    {"capacity", bloom_insert | cuckoo_insert, read_any_capacity, "Bad capacity"},
-    {"error", bloom_insert, read_rate, "Bad error rate"},
-    {"expansion", bloom_insert | bloom_reserve, read_expansion, "Bad expansion"},
-    {"expansion", cuckoo_reserve, read_expansion, "Couldn't parse EXPANSION"},
-    {"bucketsize", cuckoo_reserve, read_bucket_size, "Couldn't parse BUCKETSIZE"},
-    {"maxiterations", cuckoo_reserve, read_iterations, "Couldn't parse MAXITERATIONS"},
-    {"nocreate", bloom_insert | cuckoo_insert, nullptr},
-    {"nonscaling", bloom_insert | bloom_reserve, nullptr},
+    {"capacity", kInserts, read_any_capacity, "Bad capacity"},
+    {"error", "bf.insert", read_rate, "Bad error rate"},
+    {"expansion", kBloom, read_expansion, "Bad expansion"},
+    {"expansion", "cf.reserve", read_expansion, "Couldn't parse EXPANSION"},
+    {"bucketsize", "cf.reserve", read_bucket_size, "Couldn't parse BUCKETSIZE"},
+    {"maxiterations", "cf.reserve", read_iterations, "Couldn't parse MAXITERATIONS"},
+    {"nocreate", kInserts, nullptr},
+    {"nonscaling", kBloom, nullptr},
 });
-
-Of command_of(std::string_view command) {
-  const bool is_reserve = command.ends_with("RESERVE");
-  if (is_cuckoo(command)) {
-    return is_reserve ? Of::cuckoo_reserve : Of::cuckoo_insert;
-  }
-  return is_reserve ? Of::bloom_reserve : Of::bloom_insert;
-}
 
 struct Fact {
   std::string_view name;
@@ -137,13 +124,12 @@ filled::Shape FilterOptions::shape(filled::Kind kind) const {
 
 std::expected<FilterOptions, std::string_view> read_filter_options(
     std::string_view command, std::span<const std::string_view> arguments, std::size_t first) {
-  const Of of = command_of(command);
-  const bool is_reserve = of == Of::bloom_reserve || of == Of::cuckoo_reserve;
+  const bool is_reserve = command.ends_with("RESERVE");
   FilterOptions options;
   std::size_t i = first;
   while (i < arguments.size() && (is_reserve || !redis::is_word(arguments[i], "items"))) {
     const auto* const option = std::ranges::find_if(kOptions, [&](const Option& each) {
-      return (each.commands & of) != 0 && redis::is_word(arguments[i], each.word);
+      return redis::is_any_of(command, each.commands) && redis::is_word(arguments[i], each.word);
     });
     if (option == kOptions.end()) {
       return std::unexpected("Unknown argument received");

@@ -159,7 +159,7 @@ MUTANTS = [
      [(GUARD_COMMANDS, "if (ttl > most) {", "if (ttl > 86400 * most) {")]),
     ("guard", "cleared_keys_are_absent_at_once", "GUARD.CLEAR hides what was written just before",
      [(GUARD_COMMANDS,
-       "    overlay.hold_all_until(attempt.now + guard.parts().process->origins[*ns].max_lag,\n"
+       "    overlay.hold_all_until(attempt.now + guard.parts().process->origins[ns].max_lag,\n"
        "                           Overlay::Hold::cleared);\n", "")]),
     ("guard", "unknown_rights_are_all_rights", "GUARD.ADD gives the benefit of the doubt",
      [(OWN, "constexpr std::string_view kUnknownPrefix = ",
