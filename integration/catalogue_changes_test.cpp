@@ -101,7 +101,7 @@ class ChangedPostgres final
   }
   void follow() override {
     follower_ = std::make_unique<PostgresShopFollower>(
-        server_, guarded_, &*storage_, source::open_postgres_view, kMaxLag);
+        server_, guarded_, &*storage_, source::postgres::open_view, kMaxLag);
   }
 };
 
@@ -127,8 +127,8 @@ class ChangedSql final : public FollowedServer<SqlServer, SqlSession, ShopFollow
     }
   }
   void follow() override {
-    follower_ =
-        std::make_unique<ShopFollower>(server_, guarded_, source::open_view, &*storage_, kMaxLag);
+    follower_ = std::make_unique<ShopFollower>(
+        server_, guarded_, source::mysql::open_view, &*storage_, kMaxLag);
   }
 
  private:

@@ -47,7 +47,7 @@ class Exactness : public OnSqlServer {
     set_meanwhile([] {});
   }
 
-  void follow(source::OpenView open_view, std::function<void()> meanwhile = [] {}) {
+  void follow(source::mysql::OpenView open_view, std::function<void()> meanwhile = [] {}) {
     follower_.reset();
     set_meanwhile(std::move(meanwhile));
     follower_ = std::make_unique<ShopFollower>(*server_, guarded_, open_view);

@@ -49,7 +49,7 @@ TEST(MariaDbCollation, takes_no_letter_for_another_unless_it_is_refused) {
   for (const auto& row : collations) {
     const std::string& collation = row[0].value();
     const std::string taken = taken_for_another(session, collation, row[1].value());
-    if (!source::folds_no_more_than_case(collation)) {
+    if (!source::mysql::folds_no_more_than_case(collation)) {
       refused += taken.empty() ? 0 : 1;
       continue;
     }

@@ -24,9 +24,9 @@
 namespace cuckooguard::harness {
 namespace {
 
-using source::LogPosition;
-using source::MysqlConnection;
 using source::Transaction;
+using source::mysql::Connection;
+using source::mysql::LogPosition;
 
 using Ids = std::set<std::string>;
 
@@ -37,13 +37,13 @@ struct Silent final : source::Observer {
 };
 
 // A namespace `item:{id}` with a condition: its rows are the ids of those that count.
-class Chosen final : public source::RowTarget<source::MysqlLog> {
+class Chosen final : public source::RowTarget<source::mysql::Log> {
  public:
-  Chosen(const std::string& where, MysqlConnection& connection)
+  Chosen(const std::string& where, Connection& connection)
       : settings_(settings(where)), plan_(plan(connection)), rows_(feed_, plan_, proofs_) {}
 
   const std::string& refusal() const { return refusal_; }
-  const source::MysqlTable& plan() const { return plan_; }
+  const source::mysql::TablePlan& plan() const { return plan_; }
   Ids ids() const {
     Ids all;
     for (const std::uint64_t hash : hashes_) {
@@ -65,12 +65,12 @@ class Chosen final : public source::RowTarget<source::MysqlLog> {
     }
     return found;
   }
-  std::expected<void, std::string> insert(const source::CommitMark&,
+  std::expected<void, std::string> insert(const source::mysql::CommitMark&,
                                           const Transaction& transaction) override {
     transaction.for_each_insert([this](std::uint64_t hash) { hashes_.insert(hash); });
     return {};
   }
-  std::expected<void, std::string> erase(const source::CommitMark&,
+  std::expected<void, std::string> erase(const source::mysql::CommitMark&,
                                          const Transaction& transaction) override {
     transaction.for_each_erase([this](std::uint64_t hash) {
       const auto found = hashes_.find(hash);
@@ -89,13 +89,13 @@ class Chosen final : public source::RowTarget<source::MysqlLog> {
     settings.source.where = keyspace::RowCondition::parse(where).value();
     return settings;
   }
-  source::MysqlTable plan(MysqlConnection& connection) {
-    auto planned = plan_mysql_table(connection, target_, settings_.source.tables.front());
+  source::mysql::TablePlan plan(Connection& connection) {
+    auto planned = source::mysql::plan_table(connection, target_, settings_.source.tables.front());
     if (planned) {
       return *std::move(planned);
     }
     const auto* const why = std::get_if<std::string>(&planned.error());
-    refusal_ = why != nullptr ? *why : std::get<source::MysqlError>(planned.error()).what;
+    refusal_ = why != nullptr ? *why : std::get<source::mysql::Error>(planned.error()).what;
     return {};
   }
 
@@ -113,9 +113,9 @@ class Chosen final : public source::RowTarget<source::MysqlLog> {
                      [] { return source::TimePoint{}; },
                      std::chrono::seconds(1)};
   std::string refusal_;
-  source::MysqlTable plan_;
-  source::PositionProofs<source::LogPosition, source::LogPlace> proofs_;
-  source::LogFeed<source::MysqlLog> rows_;
+  source::mysql::TablePlan plan_;
+  source::PositionProofs<source::mysql::LogPosition, source::mysql::LogPlace> proofs_;
+  source::LogFeed<source::mysql::Log> rows_;
   std::multiset<std::uint64_t> hashes_;
   std::map<std::uint64_t, std::string> names_;
 };
@@ -135,20 +135,20 @@ class MariaDbCondition : public OnMariaDb {
     return ids;
   }
 
-  MysqlConnection connect() const {
-    auto connection = MysqlConnection::open({.unix_path = server_->unix_path(),
-                                             .user = "root",
-                                             .database = MariaDbServer::kDatabase,
-                                             .timeout = std::chrono::seconds(30)});
+  Connection connect() const {
+    auto connection = Connection::open({.unix_path = server_->unix_path(),
+                                        .user = "root",
+                                        .database = MariaDbServer::kDatabase,
+                                        .timeout = std::chrono::seconds(30)});
     EXPECT_TRUE(connection) << connection.error().what;
     return std::move(*connection);
   }
   std::string refusal(const std::string& where) {
-    MysqlConnection connection = connect();
+    Connection connection = connect();
     return Chosen(where, connection).refusal();
   }
 
-  static void read(MysqlConnection& connection, Chosen& chosen) {
+  static void read(Connection& connection, Chosen& chosen) {
     auto rows = connection.stream(chosen.plan().select_sql());
     ASSERT_TRUE(rows) << rows.error().what;
     for (;;) {
@@ -162,14 +162,14 @@ class MariaDbCondition : public OnMariaDb {
   }
   // Applies the log from `position` to its end.
   void follow(const LogPosition& position, Chosen& chosen) {
-    source::FollowedTable table(chosen.plan(), chosen);
-    source::LogApplier applier(
-        position, {.on_out_of_step = [this](source::FollowedTable&, std::string_view why) {
+    source::mysql::FollowedTable table(chosen.plan(), chosen);
+    source::mysql::LogApplier applier(
+        position, {.on_out_of_step = [this](source::mysql::FollowedTable&, std::string_view why) {
           out_of_step_ = why;
         }});
     applier.join(table);
-    auto stream =
-        source::LogStream::begin(connect(), position, {.server_id = 77, .ends_at_last = true});
+    auto stream = source::mysql::LogStream::begin(
+        connect(), position, {.server_id = 77, .ends_at_last = true});
     ASSERT_TRUE(stream) << stream.error().what;
     applier.reconnected({.checksum = stream->checksum()}, 1);
     for (;;) {
@@ -183,10 +183,10 @@ class MariaDbCondition : public OnMariaDb {
   }
   // The ids that count after `write`, as the log tells from a snapshot before it.
   Ids followed(const std::string& where, const std::vector<std::string>& writes) {
-    MysqlConnection connection = connect();
+    Connection connection = connect();
     Chosen chosen(where, connection);
     EXPECT_EQ(chosen.refusal(), "");
-    const LogPosition position = source::open_view(connection).value().covered;
+    const LogPosition position = source::mysql::open_view(connection).value().covered;
     read(connection, chosen);
     for (const std::string& write : writes) {
       run(write);
@@ -206,13 +206,13 @@ TEST_F(MariaDbCondition, decides_as_the_server_does_in_a_snapshot_and_in_the_log
     insert(id);
   }
   std::vector<std::pair<std::string, std::unique_ptr<Chosen>>> all;
-  MysqlConnection connection = connect();
+  Connection connection = connect();
   for (int i = 0; i < 200; ++i) {
     const std::string where = random.condition();
     all.emplace_back(where, std::make_unique<Chosen>(where, connection));
     ASSERT_EQ(all.back().second->refusal(), "") << where;
   }
-  const LogPosition position = source::open_view(connection).value().covered;
+  const LogPosition position = source::mysql::open_view(connection).value().covered;
   std::size_t rows = 0;
   for (auto& [where, chosen] : all) {
     read(connection, *chosen);

@@ -22,9 +22,9 @@
 namespace cuckooguard::harness {
 namespace {
 
-using source::MysqlConnection;
-using source::MysqlTable;
 using source::Transaction;
+using source::mysql::Connection;
+using source::mysql::TablePlan;
 using testing::IsEmpty;
 using Name = std::pair<std::uint64_t, std::uint64_t>;
 
@@ -69,10 +69,10 @@ constexpr Key kKeys[] = {
     {"INET6", "(1, '::1'), (2, '2001:db8::')", false, true},
 };
 
-class Names final : public source::RowTarget<source::MysqlLog> {
+class Names final : public source::RowTarget<source::mysql::Log> {
  public:
   std::expected<Transaction::Image, std::string> image(source::RowValues) override { return 1; }
-  std::expected<void, std::string> insert(const source::CommitMark&,
+  std::expected<void, std::string> insert(const source::mysql::CommitMark&,
                                           const Transaction& transaction) override {
     transaction.for_each([this](const source::RowName& row, const Transaction::Image& after) {
       if (after) {
@@ -81,7 +81,7 @@ class Names final : public source::RowTarget<source::MysqlLog> {
     });
     return {};
   }
-  std::expected<void, std::string> erase(const source::CommitMark&,
+  std::expected<void, std::string> erase(const source::mysql::CommitMark&,
                                          const Transaction& transaction) override {
     transaction.for_each([this](const source::RowName& row, const Transaction::Image& after) {
       if (!after) {
@@ -97,15 +97,14 @@ class MariaDbKeys : public OnSqlServer {
  protected:
   void prepare() override { run("SET sql_mode = '', time_zone = '-03:30'"); }
 
-  MysqlConnection connect() const {
-    return MysqlConnection::open(
-               {.unix_path = server_->unix_path(), .user = "root", .database = "shop"})
+  Connection connect() const {
+    return Connection::open({.unix_path = server_->unix_path(), .user = "root", .database = "shop"})
         .value();
   }
 
   // Of the table `t`, whose identity is `n`.
-  MysqlTable plan(MysqlConnection& connection) {
-    auto planned = source::plan_mysql_table(connection, target_, "t");
+  TablePlan plan(Connection& connection) {
+    auto planned = source::mysql::plan_table(connection, target_, "t");
     if (!planned) {
       const auto* const why = std::get_if<std::string>(&planned.error());
       throw std::runtime_error(why != nullptr ? *why : "the server has failed");
@@ -113,7 +112,7 @@ class MariaDbKeys : public OnSqlServer {
     return *std::move(planned);
   }
 
-  static std::set<Name> read(MysqlConnection& connection, const source::FollowedTable& table) {
+  static std::set<Name> read(Connection& connection, const source::mysql::FollowedTable& table) {
     std::set<Name> names;
     auto rows = connection.stream(table.plan().select_sql()).value();
     for (auto row = rows.next().value(); row; row = rows.next().value()) {
@@ -124,14 +123,16 @@ class MariaDbKeys : public OnSqlServer {
   }
 
   // From `position` to the end of the log.
-  std::string follow(source::FollowedTable& table, const source::LogPosition& position) {
+  std::string follow(source::mysql::FollowedTable& table,
+                     const source::mysql::LogPosition& position) {
     std::string why;
-    source::LogApplier applier(
-        position,
-        {.on_out_of_step = [&](source::FollowedTable&, std::string_view said) { why = said; }});
+    source::mysql::LogApplier applier(
+        position, {.on_out_of_step = [&](source::mysql::FollowedTable&, std::string_view said) {
+          why = said;
+        }});
     applier.join(table);
-    auto stream =
-        source::LogStream::begin(connect(), position, {.server_id = 77, .ends_at_last = true});
+    auto stream = source::mysql::LogStream::begin(
+        connect(), position, {.server_id = 77, .ends_at_last = true});
     if (!stream) {
       return stream.error().what;
     }
@@ -165,11 +166,11 @@ TEST_F(MariaDbKeys, of_every_type_name_a_row_alike_in_a_snapshot_and_in_the_log)
     run("DROP TABLE IF EXISTS t");
     run("CREATE TABLE t (note TEXT, n INT NOT NULL, k " + type + " NOT NULL, PRIMARY KEY (k" +
         (has_prefix ? "(20)" : "") + ", n))");
-    MysqlConnection connection = connect();
-    const auto position = source::server_position(connection).value();
-    const MysqlTable planned = plan(connection);
+    Connection connection = connect();
+    const auto position = source::mysql::server_position(connection).value();
+    const TablePlan planned = plan(connection);
     Names seen;
-    source::FollowedTable table(planned, seen);
+    source::mysql::FollowedTable table(planned, seen);
     run("INSERT INTO t (n, k) VALUES " + std::string(key.values));
     run("UPDATE t SET note = 'other' WHERE n = 1");
     run("INSERT INTO t (n, k) SELECT n + 100, k FROM t; DELETE FROM t WHERE n = 101");

@@ -16,7 +16,7 @@
 namespace cuckooguard::harness {
 namespace {
 
-using source::LockProbe;
+using source::mysql::LockProbe;
 using std::chrono::steady_clock;
 
 class MariaDbLocks : public GuardedMariaDb {
@@ -85,13 +85,14 @@ TEST_F(MariaDbLocks, of_a_table_that_is_read_are_let_go_when_somebody_waits) {
 
 // What the one above relies on.
 TEST_F(MariaDbLocks, that_somebody_waits_for_are_seen_without_more_rights_than_a_guard_has) {
-  const source::MysqlLogin login{
+  const source::mysql::Login login{
       .unix_path = server_->unix_path(), .user = "guard", .password = "word", .database = "shop"};
-  auto connection = source::MysqlConnection::open(login).value();
-  LockProbe probe(
-      login, source::server_identity(connection).value(), [] { return steady_clock::now(); });
+  auto connection = source::mysql::Connection::open(login).value();
+  LockProbe probe(login, source::mysql::server_identity(connection).value(), [] {
+    return steady_clock::now();
+  });
   EXPECT_FALSE(probe.is_due()) << "not of small tables";
-  source::MysqlTable table;
+  source::mysql::TablePlan table;
   table.schema = "shop";
   table.name = "first";
   ASSERT_TRUE(connection.run("START TRANSACTION"));

@@ -26,15 +26,15 @@
 namespace cuckooguard::harness {
 namespace {
 
-using source::FollowedTable;
-using source::LogApplier;
-using source::LogPosition;
-using source::LogStream;
-using source::MysqlConnection;
 using source::Transaction;
+using source::mysql::Connection;
+using source::mysql::FollowedTable;
+using source::mysql::LogApplier;
+using source::mysql::LogPosition;
+using source::mysql::LogStream;
 
 // Identities as they are, by a hash that is a number.
-class Contents final : public source::RowTarget<source::MysqlLog> {
+class Contents final : public source::RowTarget<source::mysql::Log> {
  public:
   std::expected<Transaction::Image, std::string> image(source::RowValues values) override {
     if (!values[0]) {
@@ -42,12 +42,12 @@ class Contents final : public source::RowTarget<source::MysqlLog> {
     }
     return std::hash<std::string_view>{}(*values[0]);
   }
-  std::expected<void, std::string> insert(const source::CommitMark&,
+  std::expected<void, std::string> insert(const source::mysql::CommitMark&,
                                           const Transaction& transaction) override {
     transaction.for_each_insert([this](std::uint64_t hash) { hashes_.insert(hash); });
     return {};
   }
-  std::expected<void, std::string> erase(const source::CommitMark&,
+  std::expected<void, std::string> erase(const source::mysql::CommitMark&,
                                          const Transaction& transaction) override {
     bool is_good = true;
     transaction.for_each_erase([&](std::uint64_t hash) {
@@ -72,13 +72,13 @@ class Contents final : public source::RowTarget<source::MysqlLog> {
 };
 
 // user (id, name, note): the name is the identity.
-source::MysqlTable user_table() {
-  const source::MysqlColumn text{.name = "",
-                                 .data_type = "varchar",
-                                 .column_type = "varchar(40)",
-                                 .charset = "utf8mb4",
-                                 .collation = "utf8mb4_bin"};
-  source::MysqlTable table;
+source::mysql::TablePlan user_table() {
+  const source::mysql::Column text{.name = "",
+                                   .data_type = "varchar",
+                                   .column_type = "varchar(40)",
+                                   .charset = "utf8mb4",
+                                   .collation = "utf8mb4_bin"};
+  source::mysql::TablePlan table;
   table.schema = MariaDbServer::kDatabase;
   table.name = "user";
   table.columns = {{.name = "id",
@@ -151,23 +151,23 @@ class MariaDbLog : public OnMariaDb {
         "(name))");
   }
 
-  MysqlConnection connect() const {
-    auto connection = MysqlConnection::open({.unix_path = server_->unix_path(),
-                                             .user = "root",
-                                             .database = MariaDbServer::kDatabase,
-                                             .timeout = std::chrono::seconds(30)});
+  Connection connect() const {
+    auto connection = Connection::open({.unix_path = server_->unix_path(),
+                                        .user = "root",
+                                        .database = MariaDbServer::kDatabase,
+                                        .timeout = std::chrono::seconds(30)});
     EXPECT_TRUE(connection) << connection.error().what;
     return std::move(*connection);
   }
 
   // A snapshot and the place in the log behind it.
-  LogPosition load(MysqlConnection& connection, Contents& contents) {
-    auto view = source::open_view(connection);
+  LogPosition load(Connection& connection, Contents& contents) {
+    auto view = source::mysql::open_view(connection);
     EXPECT_TRUE(view) << view.error().what;
     read_rows(connection, contents);
     return view->covered;
   }
-  static void read_rows(MysqlConnection& connection, Contents& contents) {
+  static void read_rows(Connection& connection, Contents& contents) {
     auto rows = connection.stream("SELECT name FROM user");
     ASSERT_TRUE(rows) << rows.error().what;
     for (;;) {
@@ -182,7 +182,7 @@ class MariaDbLog : public OnMariaDb {
 
   // Applies the log from `position` to its end.
   void follow(const LogPosition& position, Contents& contents) {
-    const source::MysqlTable plan = user_table();
+    const source::mysql::TablePlan plan = user_table();
     FollowedTable table(plan, contents);
     LogApplier applier(position, {.on_out_of_step = [this](FollowedTable&, std::string_view why) {
                          out_of_step_ = why;
@@ -205,7 +205,7 @@ class MariaDbLog : public OnMariaDb {
 
   std::multiset<std::uint64_t> rows_now() {
     Contents contents;
-    MysqlConnection connection = connect();
+    Connection connection = connect();
     read_rows(connection, contents);
     return contents.hashes();
   }
@@ -230,7 +230,7 @@ TEST_F(MariaDbLog, brings_a_snapshot_to_exactly_the_rows_whatever_was_written_me
     }
     ASSERT_TRUE(eventually([&written] { return written > kWrites; }));
     Contents contents;
-    MysqlConnection connection = connect();
+    Connection connection = connect();
     const LogPosition position = load(connection, contents);
     EXPECT_LT(written, 3 * kWrites) << "there was nothing left to follow";
     writers.clear();
@@ -247,14 +247,14 @@ TEST_F(MariaDbLog, from_a_position_that_was_read_beside_the_view_is_caught) {
   SqlSession writer = server_->session();
   for (const bool before : {true, false}) {
     Contents contents;
-    MysqlConnection connection = connect();
+    Connection connection = connect();
     std::string beside;
     if (before) {
       beside = writer.value("SELECT @@gtid_binlog_pos");
       writer.run("INSERT INTO user VALUES (1, 'between', NULL)");
       load(connection, contents);
     } else {
-      ASSERT_TRUE(source::open_view(connection));
+      ASSERT_TRUE(source::mysql::open_view(connection));
       writer.run("INSERT INTO user VALUES (2, 'behind', NULL)");
       beside = writer.value("SELECT @@gtid_binlog_pos");
       read_rows(connection, contents);

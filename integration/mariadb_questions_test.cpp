@@ -13,8 +13,8 @@ namespace cuckooguard::harness {
 namespace {
 
 using namespace std::chrono_literals;
-using source::LogPosition;
-using source::ServerProbe;
+using source::mysql::LogPosition;
+using source::mysql::ServerProbe;
 using testing::HasSubstr;
 
 class MariaDbQuestions : public Questions<OnMariaDb> {
@@ -164,10 +164,10 @@ TEST_F(MariaDbStrict, is_refused_by_a_replica_in_words_and_only_to_who_insists_o
   server_->start_again({"--log-slave-updates=ON"});
   session_.emplace(server_->session());
   run("CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = 1, MASTER_USER = 'nobody'");
-  const std::vector<source::MysqlLogin> logins{login()};
-  EXPECT_TRUE(source::LogFollower::check(logins, bench_.targets()).empty());
+  const std::vector<source::mysql::Login> logins{login()};
+  EXPECT_TRUE(source::mysql::LogFollower::check(logins, bench_.targets()).empty());
   bench_.namespaces[0].consistency = config::Consistency::strict;
-  const auto refusals = source::LogFollower::check(logins, bench_.targets());
+  const auto refusals = source::mysql::LogFollower::check(logins, bench_.targets());
   ASSERT_EQ(refusals.size(), 1U);
   EXPECT_THAT(refusals[0].what, HasSubstr("set consistency: max_lag, or follow the primary"));
 

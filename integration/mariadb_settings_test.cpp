@@ -98,12 +98,12 @@ class MariaDbSettings : public OnSqlServer {
     }
     return all;
   }
-  source::MysqlConnection connect() const {
-    auto connection = source::MysqlConnection::open({.unix_path = server_->unix_path(),
-                                                     .user = "guard",
-                                                     .password = "word",
-                                                     .database = SqlServer::kDatabase,
-                                                     .timeout = std::chrono::seconds(30)});
+  source::mysql::Connection connect() const {
+    auto connection = source::mysql::Connection::open({.unix_path = server_->unix_path(),
+                                                       .user = "guard",
+                                                       .password = "word",
+                                                       .database = SqlServer::kDatabase,
+                                                       .timeout = std::chrono::seconds(30)});
     return connection ? std::move(*connection) : throw std::runtime_error(connection.error().what);
   }
 
@@ -163,7 +163,7 @@ TEST_F(MariaDbSettings, that_are_hostile_leave_every_row_as_it_is) {
   run("INSERT INTO tag VALUES ('a', 1), ('b\\0', 2), ('\\0', 3)");
   run("INSERT INTO orders SELECT id, id % 50 FROM user");
   make_hostile();
-  const ShopFollower follower(*server_, guarded_, source::open_view);
+  const ShopFollower follower(*server_, guarded_, source::mysql::open_view);
   becomes_exact(follower);
   change_rows();
   becomes_exact(follower);
@@ -179,9 +179,9 @@ TEST_F(MariaDbSettings, that_are_hostile_leave_every_row_as_it_is) {
 }
 
 // Whatever it is that a server leaves out.
-std::expected<source::ReadView, source::MysqlError> open_view_of_few_rows(
-    source::MysqlConnection& connection) {
-  auto view = source::open_view(connection);
+std::expected<source::mysql::ReadView, source::mysql::Error> open_view_of_few_rows(
+    source::mysql::Connection& connection) {
+  auto view = source::mysql::open_view(connection);
   const auto limited = connection.run("SET sql_select_limit = 10");
   return limited ? std::move(view) : std::unexpected(limited.error());
 }

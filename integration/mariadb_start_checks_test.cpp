@@ -56,7 +56,7 @@ class MariaDbStartChecks : public testing::Test {
   }
   void run(const std::string& sql) { session_->run(sql); }
 
-  source::MysqlLogin login() const {
+  source::mysql::Login login() const {
     return {.unix_path = server_->unix_path(),
             .user = "guard",
             .password = "word",
@@ -66,9 +66,9 @@ class MariaDbStartChecks : public testing::Test {
   std::vector<std::string> refusals(const std::string& yaml) const {
     Wanted wanted(yaml);
     const std::vector<source::Target> targets{wanted.target()};
-    const std::vector<source::MysqlLogin> logins{login()};
+    const std::vector<source::mysql::Login> logins{login()};
     std::vector<std::string> all;
-    for (const source::Refusal& refusal : source::LogFollower::check(logins, targets)) {
+    for (const source::Refusal& refusal : source::mysql::LogFollower::check(logins, targets)) {
       all.push_back(refusal.what);
     }
     return all;
@@ -361,7 +361,7 @@ TEST_F(MariaDbStartChecks, do_not_take_half_an_answer_for_a_whole_one) {
     other.run(
         "CREATE OR REPLACE TABLE t (id INT PRIMARY KEY) AS SELECT GET_LOCK('held', 60) AS id");
   });
-  auto connection = source::MysqlConnection::open(login());
+  auto connection = source::mysql::Connection::open(login());
   ASSERT_TRUE(connection) << connection.error().what;
   ASSERT_TRUE(connection->run("SET lock_wait_timeout = 1"));
   Wanted wanted(kById);
@@ -371,10 +371,10 @@ TEST_F(MariaDbStartChecks, do_not_take_half_an_answer_for_a_whole_one) {
         "table_name = 't'");
     return !keys && keys.error().what.contains("Lock wait timeout");
   }));
-  const auto plan = source::plan_mysql_table(*connection, wanted.target(), "t");
+  const auto plan = source::mysql::plan_table(*connection, wanted.target(), "t");
   run("SELECT RELEASE_LOCK('held')");
   ASSERT_FALSE(plan);
-  const auto* const error = std::get_if<source::MysqlError>(&plan.error());
+  const auto* const error = std::get_if<source::mysql::Error>(&plan.error());
   ASSERT_NE(error, nullptr) << std::get<std::string>(plan.error());
   EXPECT_THAT(error->what, HasSubstr("Lock wait timeout"));
 }

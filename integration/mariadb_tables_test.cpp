@@ -13,7 +13,7 @@
 namespace cuckooguard::harness {
 namespace {
 
-using source::list_mysql_tables;
+using source::mysql::list_tables;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -34,20 +34,20 @@ class MariaDbTables : public OnSqlServer {
 
   // A sentence instead of names: one element that begins with "refused: ".
   Names list(const Names& wanted) {
-    auto connection = source::MysqlConnection::open({.unix_path = server_->unix_path().string(),
-                                                     .user = "guard",
-                                                     .password = "word",
-                                                     .database = "shop"});
+    auto connection = source::mysql::Connection::open({.unix_path = server_->unix_path().string(),
+                                                       .user = "guard",
+                                                       .password = "word",
+                                                       .database = "shop"});
     if (!connection) {
       return {"refused: " + connection.error().what};
     }
-    auto listed = list_mysql_tables(*connection, wanted);
+    auto listed = list_tables(*connection, wanted);
     if (listed) {
       return *std::move(listed);
     }
     const auto* const why = std::get_if<std::string>(&listed.error());
     return {"refused: " +
-            (why != nullptr ? *why : std::get<source::MysqlError>(listed.error()).what)};
+            (why != nullptr ? *why : std::get<source::mysql::Error>(listed.error()).what)};
   }
 };
 

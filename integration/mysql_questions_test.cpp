@@ -19,8 +19,8 @@ namespace cuckooguard::harness {
 namespace {
 
 using namespace std::chrono_literals;
-using source::LogPosition;
-using source::MysqlConnection;
+using source::mysql::Connection;
+using source::mysql::LogPosition;
 using testing::HasSubstr;
 
 class MySqlQuestions : public Questions<OnMySql> {
@@ -133,9 +133,9 @@ TEST_F(MySqlQuestions,
   constexpr std::size_t kTypeAt = 4;
   constexpr int kHeartbeats = 5;
   run("INSERT INTO user VALUES (1), (2), (3)");
-  auto stream = source::LogStream::begin(MysqlConnection::open(login()).value(),
-                                         LogPosition::parse("", false).value(),
-                                         {.server_id = 77})
+  auto stream = source::mysql::LogStream::begin(Connection::open(login()).value(),
+                                                LogPosition::parse("", false).value(),
+                                                {.server_id = 77})
                     .value();
   // Until the stream ends, or nothing else comes for a while.
   const auto events = [&stream] {
@@ -152,12 +152,13 @@ TEST_F(MySqlQuestions,
     return others;
   };
   EXPECT_GT(events(), 0);
-  auto connection = MysqlConnection::open(login()).value();
-  const source::LogPlace before = source::log_end(connection).value();
+  auto connection = Connection::open(login()).value();
+  const source::mysql::LogPlace before = source::mysql::log_end(connection).value();
   reset();
   run("INSERT INTO user VALUES (100)");
   EXPECT_EQ(events(), 0) << "while it is shorter than the one before";
-  for (int id = 101; source::log_end(connection).value().position <= before.position + 1000; ++id) {
+  for (int id = 101; source::mysql::log_end(connection).value().position <= before.position + 1000;
+       ++id) {
     run("INSERT INTO user VALUES (" + std::to_string(id) + ")");
   }
   EXPECT_EQ(events(), 0) << "when it is longer";
@@ -188,14 +189,14 @@ TEST_F(MySqlQuestions, of_where_the_log_ends_are_answered_with_all_that_others_s
   struct View {
     std::uint64_t seen = 0;
     std::uint64_t executed = 0;
-    source::LogPlace end;
+    source::mysql::LogPlace end;
   };
   run("SET GLOBAL binlog_group_commit_sync_delay = 1000");
   run("CREATE TABLE counter (writer INT PRIMARY KEY, n BIGINT)");
   for (int i = 0; i < kWriters; ++i) {
     run("INSERT INTO counter VALUES (" + std::to_string(i) + ", 0)");
   }
-  auto connection = MysqlConnection::open(login()).value();
+  auto connection = Connection::open(login()).value();
   const std::uint64_t before = last_number(executed());
   std::atomic<bool> is_over{false};
   std::vector<std::jthread> writers;
@@ -212,7 +213,7 @@ TEST_F(MySqlQuestions, of_where_the_log_ends_are_answered_with_all_that_others_s
     View view;
     view.seen = std::stoull(connection.value("SELECT SUM(n) FROM counter").value().value());
     view.executed = last_number(*connection.value("SELECT @@global.gtid_executed").value());
-    view.end = source::log_end(connection).value();
+    view.end = source::mysql::log_end(connection).value();
     views.push_back(view);
   }
   is_over = true;
@@ -268,10 +269,10 @@ TEST_F(MySqlStrict, proofs_come_where_the_log_ends_with_what_is_skipped) {
 
 TEST_F(MySqlStrict, is_refused_by_a_replica_in_words_and_only_to_who_insists_on_it) {
   become_a_replica();
-  const std::vector<source::MysqlLogin> logins{login()};
-  EXPECT_TRUE(source::LogFollower::check(logins, bench_.targets()).empty());
+  const std::vector<source::mysql::Login> logins{login()};
+  EXPECT_TRUE(source::mysql::LogFollower::check(logins, bench_.targets()).empty());
   bench_.namespaces[0].consistency = config::Consistency::strict;
-  const auto refusals = source::LogFollower::check(logins, bench_.targets());
+  const auto refusals = source::mysql::LogFollower::check(logins, bench_.targets());
   ASSERT_EQ(refusals.size(), 1U);
   EXPECT_THAT(refusals[0].what, HasSubstr("set consistency: max_lag, or follow the primary"));
 }

@@ -20,43 +20,44 @@ namespace cuckooguard::harness {
 namespace {
 
 using namespace std::chrono_literals;
-using source::PostgresConnection;
-using source::PostgresLogin;
+using source::postgres::Connection;
+using source::postgres::Login;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-using Purpose = PostgresConnection::Purpose;
+using Purpose = Connection::Purpose;
 
-const source::PostgresPlace kPlace{.schema = "public", .publication = "cuckooguard"};
+const source::postgres::Place kPlace{.schema = "public", .publication = "cuckooguard"};
 
 class PostgresConnections : public OnPostgres {
  protected:
   void prepare() override { create_guard_role(*server_); }
 
-  PostgresLogin login() const {
+  Login login() const {
     return {.addresses = {{.host = "127.0.0.1", .port = server_->port()}},
             .user = "guard",
             .password = "word",
             .database = "shop"};
   }
-  PostgresConnection open(Purpose purpose = Purpose::questions) const {
-    auto opened = PostgresConnection::open(login(), purpose);
+  Connection open(Purpose purpose = Purpose::questions) const {
+    auto opened = Connection::open(login(), purpose);
     return opened ? *std::move(opened) : throw std::runtime_error(opened.error().what);
   }
   std::vector<std::string> refused() const {
-    PostgresConnection connection = open();
-    return source::refusals(source::ask_server(connection, kPlace).value(), kPlace, false);
+    Connection connection = open();
+    return source::postgres::refusals(
+        source::postgres::ask_server(connection, kPlace).value(), kPlace, false);
   }
 };
 
 TEST_F(PostgresConnections, are_let_in_by_the_right_password_alone) {
-  PostgresLogin by = login();
-  EXPECT_TRUE(PostgresConnection::open(by));
+  Login by = login();
+  EXPECT_TRUE(Connection::open(by));
   by.password = "other";
-  const auto wrong = PostgresConnection::open(by);
+  const auto wrong = Connection::open(by);
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().state, "28P01");
   EXPECT_TRUE(wrong.error().is_refusal());
@@ -66,25 +67,25 @@ TEST_F(PostgresConnections, are_let_in_by_the_right_password_alone) {
                 ": password authentication failed for user \"guard\"");
   by = login();
   by.database = "nowhere";
-  EXPECT_EQ(PostgresConnection::open(by).error().state, "3D000");
+  EXPECT_EQ(Connection::open(by).error().state, "3D000");
 
   // Read at every connect.
   const TemporaryDirectory directory;
   by = login();
   by.password_file = directory.file("password");
   write_whole_file(by.password_file, "other\n");
-  EXPECT_FALSE(PostgresConnection::open(by));
+  EXPECT_FALSE(Connection::open(by));
   write_whole_file(by.password_file, "word\n");
-  EXPECT_TRUE(PostgresConnection::open(by));
+  EXPECT_TRUE(Connection::open(by));
 }
 
 TEST_F(PostgresConnections, go_by_a_socket_or_its_directory) {
-  PostgresLogin by = login();
+  Login by = login();
   by.addresses = {
       {.unix_path = server_->socket_directory() / (".s.PGSQL." + std::to_string(server_->port()))}};
-  EXPECT_TRUE(PostgresConnection::open(by));
+  EXPECT_TRUE(Connection::open(by));
   by.addresses = {{.port = server_->port(), .unix_path = server_->socket_directory()}};
-  EXPECT_TRUE(PostgresConnection::open(by));
+  EXPECT_TRUE(Connection::open(by));
 }
 
 // Variables of libpq's, for as long as it lives.
@@ -114,7 +115,7 @@ TEST_F(PostgresConnections, do_not_depend_on_the_environment) {
             "UTCguard");
   for (const char* const name : {"PGHOSTADDR", "PGSERVICE", "PGREQUIREPEER"}) {
     const Variable set(name, "somewhere");
-    const auto refused = PostgresConnection::open(login());
+    const auto refused = Connection::open(login());
     ASSERT_FALSE(refused);
     EXPECT_TRUE(refused.error().is_refusal());
     EXPECT_THAT(refused.error().what, HasSubstr(name));
@@ -129,7 +130,7 @@ TEST_F(PostgresConnections, have_the_settings_that_are_relied_on_whatever_the_ro
       "ALTER ROLE guard SET row_security = on; ALTER ROLE guard SET client_encoding = 'LATIN1';"
       "ALTER ROLE guard SET quote_all_identifiers = on; ALTER ROLE guard SET lock_timeout = 1");
   for (const Purpose purpose : {Purpose::questions, Purpose::replication}) {
-    PostgresConnection connection = open(purpose);
+    Connection connection = open(purpose);
     EXPECT_EQ(connection
                   .value("SELECT concat_ws('|', current_setting('statement_timeout'),"
                          " current_setting('lock_timeout'), current_setting('row_security'),"
@@ -142,13 +143,13 @@ TEST_F(PostgresConnections, have_the_settings_that_are_relied_on_whatever_the_ro
 }
 
 TEST_F(PostgresConnections, say_what_a_server_says_and_stay) {
-  PostgresConnection connection = open();
+  Connection connection = open();
   const auto failed = connection.ask("SELECT 1 FROM public.nowhere");
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().state, "42P01");
   EXPECT_FALSE(failed.error().is_lost());
   EXPECT_EQ(connection.ask("SELECT 1, NULL UNION ALL SELECT 2, 'b'").value(),
-            (source::PostgresAnswer{{"1", std::nullopt}, {"2", "b"}}));
+            (source::postgres::Answer{{"1", std::nullopt}, {"2", "b"}}));
   EXPECT_EQ(connection.value("SELECT " + connection.quoted("it's a \\ \"x\"")).value(),
             "it's a \\ \"x\"");
   EXPECT_EQ(connection.value("SELECT 1 WHERE false").value(), std::nullopt);
@@ -157,15 +158,15 @@ TEST_F(PostgresConnections, say_what_a_server_says_and_stay) {
 }
 
 TEST_F(PostgresConnections, do_not_wait_longer_than_they_are_told) {
-  PostgresLogin by = login();
+  Login by = login();
   by.timeout = 1s;
-  PostgresConnection asked = PostgresConnection::open(by).value();
-  PostgresConnection read = PostgresConnection::open(by).value();
+  Connection asked = Connection::open(by).value();
+  Connection read = Connection::open(by).value();
   auto rows = read.stream("COPY (SELECT generate_series(1, 10000000)) TO STDOUT", 1).value();
   server_->freeze();
   const auto began = SteadyClock::now();
   EXPECT_TRUE(asked.value("SELECT 1").error().is_lost());
-  EXPECT_TRUE(PostgresConnection::open(by).error().is_lost());
+  EXPECT_TRUE(Connection::open(by).error().is_lost());
   auto row = rows.next();
   while (row && *row) {  // what has been sent already
     row = rows.next();
@@ -176,9 +177,9 @@ TEST_F(PostgresConnections, do_not_wait_longer_than_they_are_told) {
 }
 
 TEST_F(PostgresConnections, end_from_another_thread) {
-  PostgresConnection connection = open();
+  Connection connection = open();
   std::thread other([&] {
-    PostgresConnection watch = open();
+    Connection watch = open();
     EXPECT_TRUE(eventually([&] {
       return watch.value("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
                  .value() == "1";
@@ -193,10 +194,10 @@ TEST_F(PostgresConnections, end_from_another_thread) {
 }
 
 TEST_F(PostgresConnections, end_from_another_thread_whoever_has_them_by_then) {
-  PostgresConnection connection = open();
+  Connection connection = open();
   const std::function<void()> interrupt = connection.interruption();
   {
-    PostgresConnection other = std::move(connection);
+    Connection other = std::move(connection);
     interrupt();
     EXPECT_TRUE(other.value("SELECT 1").error().is_lost());
   }
@@ -204,30 +205,30 @@ TEST_F(PostgresConnections, end_from_another_thread_whoever_has_them_by_then) {
 }
 
 TEST_F(PostgresConnections, are_lost_with_the_server) {
-  PostgresConnection connection = open();
+  Connection connection = open();
   server_->stop();
   EXPECT_TRUE(connection.value("SELECT 1").error().is_lost());
-  const auto refused = PostgresConnection::open(login());
+  const auto refused = Connection::open(login());
   EXPECT_TRUE(refused.error().is_lost());
   EXPECT_FALSE(refused.error().is_refusal());
   server_->start_again();
-  EXPECT_TRUE(PostgresConnection::open(login()));
+  EXPECT_TRUE(Connection::open(login()));
   server_->kill();
   server_->start_again();
-  EXPECT_TRUE(PostgresConnection::open(login()));
+  EXPECT_TRUE(Connection::open(login()));
 }
 
 TEST_F(PostgresConnections, go_to_the_first_of_several_that_is_no_standby) {
   run("CREATE TABLE t (n int)");
-  PostgresLogin by = login();
+  Login by = login();
   const TakenPort silent;
   by.addresses.insert(by.addresses.begin(), {.host = "127.0.0.1", .port = silent.port()});
   by.timeout = 2s;
-  EXPECT_TRUE(PostgresConnection::open(by));
+  EXPECT_TRUE(Connection::open(by));
   std::ofstream(server_->data() / "standby.signal").close();
   server_->stop();
   server_->start_again();
-  EXPECT_THAT(PostgresConnection::open(by).error().what, HasSubstr("hot standby mode"));
+  EXPECT_THAT(Connection::open(by).error().what, HasSubstr("hot standby mode"));
   EXPECT_THAT(refused(), ElementsAre(HasSubstr("standby")));
 }
 
@@ -235,7 +236,7 @@ TEST_F(PostgresConnections, stream_rows_as_they_are) {
   run("CREATE TABLE odd (n int, v text);"
       "INSERT INTO odd VALUES (1, NULL), (2, ''), (3, E'a\\tb\\nc\\\\d\\r\\b\\f\\x0b'), (4, '\\N'),"
       "(5, 'h\xC3\xA9llo'), (6, repeat('x', 1000000))");
-  PostgresConnection connection = open();
+  Connection connection = open();
   auto rows = connection.stream("COPY (SELECT v FROM public.odd ORDER BY n) TO STDOUT", 1).value();
   std::vector<std::optional<std::string>> seen;
   for (auto row = rows.next().value(); row; row = rows.next().value()) {
@@ -274,7 +275,7 @@ TEST_F(PostgresConnections, read_rows_as_fast_as_psql_throws_them_away) {
           .exit_code,
       0);
   const auto psql_took = SteadyClock::now() - psql_began;
-  PostgresConnection connection = open();
+  Connection connection = open();
   const auto began = SteadyClock::now();
   auto rows = connection.stream(copy, 2).value();
   std::size_t count = 0;
@@ -296,29 +297,29 @@ TEST_F(PostgresConnections, read_rows_as_fast_as_psql_throws_them_away) {
 
 TEST_F(PostgresConnections, make_slots_and_say_what_was_before) {
   run("CREATE TABLE t (n int PRIMARY KEY)");
-  PostgresConnection questions = open();
-  PostgresConnection replication = open(Purpose::replication);
-  const auto before = source::current_snapshot(questions).value();
+  Connection questions = open();
+  Connection replication = open(Purpose::replication);
+  const auto before = source::postgres::current_snapshot(questions).value();
   const std::string xid = session_->value(
       "WITH new AS (INSERT INTO t VALUES (1) RETURNING 1) SELECT pg_current_xact_id() FROM new");
-  const auto slot = source::create_slot(replication, questions, "guard_1", false).value();
+  const auto slot = source::postgres::create_slot(replication, questions, "guard_1", false).value();
   EXPECT_FALSE(before.shows(std::stoull(xid)));
   EXPECT_TRUE(slot.shows.shows(std::stoull(xid)));
-  EXPECT_LE(slot.begins, source::insert_lsn(questions).value());
+  EXPECT_LE(slot.begins, source::postgres::insert_lsn(questions).value());
   EXPECT_GT(slot.begins.value, 0U);
   run("INSERT INTO t VALUES (2)");
 
-  const auto found = source::find_slot(questions, "guard_1").value().value();
+  const auto found = source::postgres::find_slot(questions, "guard_1").value().value();
   EXPECT_TRUE(found.is_usable) << found.why_not;
   EXPECT_FALSE(found.is_active);
   EXPECT_EQ(found.confirmed, slot.begins);
-  EXPECT_EQ(source::find_slot(questions, "guard_2").value(), std::nullopt);
+  EXPECT_EQ(source::postgres::find_slot(questions, "guard_2").value(), std::nullopt);
 
   // Its stream: the second row alone, woken, and ended by another thread.
-  PostgresConnection stream = open(Purpose::replication);
+  Connection stream = open(Purpose::replication);
   ASSERT_TRUE(stream.start_stream("START_REPLICATION SLOT guard_1 LOGICAL " + slot.begins.text() +
                                   " (proto_version '1', publication_names 'cuckooguard')"));
-  EXPECT_TRUE(source::find_slot(questions, "guard_1").value()->is_active);
+  EXPECT_TRUE(source::postgres::find_slot(questions, "guard_1").value()->is_active);
   std::size_t inserts = 0;
   bool is_committed = false;
   EXPECT_TRUE(eventually([&] {
@@ -354,35 +355,36 @@ TEST_F(PostgresConnections, make_slots_and_say_what_was_before) {
   other.join();
   EXPECT_TRUE(message.error().is_lost());
 
-  ASSERT_TRUE(source::create_slot(replication, questions, "guard_temporary", true));
+  ASSERT_TRUE(source::postgres::create_slot(replication, questions, "guard_temporary", true));
   run("SELECT pg_create_physical_replication_slot('guard_physical')");
   std::vector<std::string> names;
-  const auto slots = source::list_slots(questions, "guard_").value();
+  const auto slots = source::postgres::list_slots(questions, "guard_").value();
   for (const auto& each : slots) {
     names.push_back(each.name + (each.is_usable ? "" : ": " + each.why_not));
   }
   EXPECT_THAT(
       names,
       ElementsAre("guard_1", StartsWith("guard_physical: it is physical"), "guard_temporary"));
-  EXPECT_TRUE(eventually([&] { return source::drop_slot(questions, "guard_1").has_value(); }));
-  EXPECT_EQ(source::find_slot(questions, "guard_1").value(), std::nullopt);
+  EXPECT_TRUE(
+      eventually([&] { return source::postgres::drop_slot(questions, "guard_1").has_value(); }));
+  EXPECT_EQ(source::postgres::find_slot(questions, "guard_1").value(), std::nullopt);
 }
 
 TEST_F(PostgresConnections, know_the_server_again) {
-  PostgresConnection connection = open();
-  const std::string identity = source::server_identity(connection).value();
-  PostgresConnection replication = open(Purpose::replication);
-  EXPECT_EQ(source::server_identity(replication).value(), identity);
-  EXPECT_EQ(source::timeline_of(identity),
+  Connection connection = open();
+  const std::string identity = source::postgres::server_identity(connection).value();
+  Connection replication = open(Purpose::replication);
+  EXPECT_EQ(source::postgres::server_identity(replication).value(), identity);
+  EXPECT_EQ(source::postgres::timeline_of(identity),
             session_->value("SELECT system_identifier FROM pg_control_system()") + "/00000001");
-  EXPECT_TRUE(PostgresConnection::open_same(login(), identity));
-  EXPECT_FALSE(PostgresConnection::open_same(login(), identity + "0"));
+  EXPECT_TRUE(Connection::open_same(login(), identity));
+  EXPECT_FALSE(Connection::open_same(login(), identity + "0"));
   std::ofstream(server_->data() / "standby.signal").close();
   server_->stop();
   server_->start_again();
   session_.emplace(server_->session());
   run("SELECT pg_promote()");
-  EXPECT_FALSE(PostgresConnection::open_same(login(), identity));  // another history
+  EXPECT_FALSE(Connection::open_same(login(), identity));  // another history
 }
 
 TEST_F(PostgresConnections, say_what_is_missing) {
@@ -410,9 +412,9 @@ class PostgresTls : public PostgresConnections {
 };
 
 TEST_F(PostgresTls, is_used_and_verified_as_configured) {
-  PostgresLogin by = login();
+  Login by = login();
   const auto is_encrypted = [&by] {
-    auto connection = PostgresConnection::open(by);
+    auto connection = Connection::open(by);
     return connection
                ? connection->value("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
                      .value()
@@ -426,7 +428,7 @@ TEST_F(PostgresTls, is_used_and_verified_as_configured) {
   EXPECT_THAT(is_encrypted(), HasSubstr("certificate verify failed"));
   by.ca_file = server_->certificates() / "ca.crt";
   EXPECT_EQ(is_encrypted(), "t");
-  PostgresConnection connection = PostgresConnection::open(by).value();
+  Connection connection = Connection::open(by).value();
   auto rows = connection
                   .stream(
                       "COPY (SELECT repeat('x', 20000 + n) FROM generate_series(1, 1000) AS n) "

@@ -66,10 +66,10 @@ class PostgresExactness : public OnPostgres {
 // How often a follower has opened a view.
 std::atomic<unsigned> views_opened = 0;
 
-std::expected<source::PostgresView, source::PostgresError> count_view(
-    source::PostgresConnection& connection) {
+std::expected<source::postgres::ReadView, source::postgres::Error> count_view(
+    source::postgres::Connection& connection) {
   ++views_opened;
-  return source::open_postgres_view(connection);
+  return source::postgres::open_view(connection);
 }
 
 // The log has no word of them.

@@ -27,9 +27,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using source::Asking;
-using source::PostgresConnection;
-using source::PostgresPosition;
-using source::PostgresProbe;
+using source::postgres::Connection;
+using source::postgres::LogPosition;
+using source::postgres::ServerProbe;
 
 source::TimePoint real_now() {
   return std::chrono::steady_clock::now();
@@ -51,7 +51,7 @@ class PostgresQuestions : public OnPostgres {
         "CREATE TABLE log_1 (id BIGINT PRIMARY KEY)");
     create_guard_role(*server_);
   }
-  source::PostgresLogin login() const {
+  source::postgres::Login login() const {
     return {.addresses = {{.host = {},
                            .port = server_->port(),
                            .unix_path = server_->socket_directory()}},
@@ -63,23 +63,24 @@ class PostgresQuestions : public OnPostgres {
   // So rarely that none but readers' questions are asked.
   void begin() {
     session_->run("SELECT pg_create_logical_replication_slot('questions', 'pgoutput')");
-    auto connection = PostgresConnection::open(login()).value();
-    PostgresProbe::Settings settings{.login = login(),
-                                     .identity = source::server_identity(connection).value(),
-                                     .place = place_,
-                                     .tables = names_,
-                                     .slot = "questions",
-                                     .clock =
-                                         [this] {
-                                           const std::scoped_lock lock(mutex_);
-                                           if (on_clock_) {
-                                             on_clock_();
-                                           }
-                                           return now_;
-                                         },
-                                     .max_lag = 4h,
-                                     .asking = Asking(&questions_, 0ms)};
-    probe_ = std::make_unique<PostgresProbe>(
+    auto connection = Connection::open(login()).value();
+    ServerProbe::Settings settings{
+        .login = login(),
+        .identity = source::postgres::server_identity(connection).value(),
+        .place = place_,
+        .tables = names_,
+        .slot = "questions",
+        .clock =
+            [this] {
+              const std::scoped_lock lock(mutex_);
+              if (on_clock_) {
+                on_clock_();
+              }
+              return now_;
+            },
+        .max_lag = 4h,
+        .asking = Asking(&questions_, 0ms)};
+    probe_ = std::make_unique<ServerProbe>(
         std::move(settings),
         [this](const auto& word) {
           const std::scoped_lock lock(mutex_);
@@ -89,21 +90,21 @@ class PostgresQuestions : public OnPostgres {
           transactions_ += word.transactions;
           heard_.notify_all();
         },
-        [this](const PostgresPosition&) { return is_applied_.load(); });
+        [this](const LogPosition&) { return is_applied_.load(); });
     ASSERT_TRUE(word());
     ASSERT_TRUE(ask());  // the first one has learned what is to be watched
   }
-  std::optional<PostgresProbe::Word> word() {
+  std::optional<ServerProbe::Word> word() {
     std::unique_lock lock(mutex_);
     if (!heard_.wait_for(lock, 30s, [this] { return !words_.empty(); })) {
       return std::nullopt;
     }
-    PostgresProbe::Word first = words_.front();
+    ServerProbe::Word first = words_.front();
     words_.pop_front();
     return first;
   }
   // Of a question that began after this did: one that is under way may come before it.
-  std::optional<PostgresProbe::Word> ask() {
+  std::optional<ServerProbe::Word> ask() {
     {
       const std::scoped_lock lock(mutex_);
       words_.clear();
@@ -115,24 +116,25 @@ class PostgresQuestions : public OnPostgres {
     questions_.want();
     return word();
   }
-  source::TableFingerprints fingerprints() {
-    auto connection = PostgresConnection::open(login()).value();
-    return source::ask_fingerprints(connection, place_.schema, place_.publication, names_).value();
+  source::postgres::TableFingerprints fingerprints() {
+    auto connection = Connection::open(login()).value();
+    return source::postgres::ask_fingerprints(connection, place_.schema, place_.publication, names_)
+        .value();
   }
 
-  const source::PostgresPlace place_{.schema = "public", .publication = "cuckooguard"};
+  const source::postgres::Place place_{.schema = "public", .publication = "cuckooguard"};
   std::vector<std::string> names_{"user", "parted", "leaf", "log_*"};
   filter::Questions questions_;
   std::atomic<bool> is_applied_{true};
   std::mutex mutex_;
   std::condition_variable heard_;
-  std::deque<PostgresProbe::Word> words_;
+  std::deque<ServerProbe::Word> words_;
   std::function<void()> on_clock_;
   int times_read_ = 0;       // since the last word
   bool was_wanted_ = false;  // when the last word came
   std::uint64_t transactions_ = 0;
-  source::TimePoint now_ = real_now();    // stands still: nothing is due
-  std::unique_ptr<PostgresProbe> probe_;  // last: it uses the others
+  source::TimePoint now_ = real_now();  // stands still: nothing is due
+  std::unique_ptr<ServerProbe> probe_;  // last: it uses the others
 };
 
 TEST_F(PostgresQuestions, have_the_commit_that_a_reader_may_have_seen_flushed_or_not) {
@@ -146,7 +148,7 @@ TEST_F(PostgresQuestions, have_the_commit_that_a_reader_may_have_seen_flushed_or
     const auto end = pgoutput::parse_lsn(session_->value("SELECT pg_current_wal_insert_lsn()"));
     const auto answer = ask();
     ASSERT_TRUE(answer && end);
-    EXPECT_TRUE(answer->position.covers(PostgresPosition(*end)));
+    EXPECT_TRUE(answer->position.covers(LogPosition(*end)));
     EXPECT_TRUE(answer->committed.snapshot.shows(std::stoull(xid)));
   }
 }
@@ -228,7 +230,7 @@ TEST_F(PostgresQuestions, believe_fingerprints_for_as_long_as_the_catalog_is_wha
   EXPECT_EQ(first->committed.fingerprints, second->committed.fingerprints);  // nothing was asked
   {
     const std::scoped_lock lock(mutex_);
-    now_ += PostgresProbe::kReportEveryMax;
+    now_ += ServerProbe::kReportEveryMax;
   }
   questions_.want();
   EXPECT_TRUE(eventually([this] {
@@ -282,12 +284,12 @@ TEST_F(PostgresQuestions, of_a_guard_show_it_each_row_that_was_committed_before_
   source::Bench bench{{{.name = "users", .keys = {"user:{id:uint64}"}, .table = "user"}}};
   bench.namespaces[0].consistency = config::Consistency::strict;
   source::SourceThread source(
-      std::make_unique<source::PostgresFollower>(
-          source::PostgresFollowerSettings{.name = "db",
-                                           .login = login(),
-                                           .place = place_,
-                                           .max_lag = 4h,
-                                           .asking = Asking(&questions_, 1ms)},
+      std::make_unique<source::postgres::LogFollower>(
+          source::postgres::LogFollowerSettings{.name = "db",
+                                                .login = login(),
+                                                .place = place_,
+                                                .max_lag = 4h,
+                                                .asking = Asking(&questions_, 1ms)},
           source::Feeds(bench.targets(), bench.witness, real_now, 4h),
           real_now),
       nullptr,

@@ -19,7 +19,7 @@
 #include "postgres/fingerprints.h"
 #include "postgres/table.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 using testing::AllOf;
@@ -59,10 +59,10 @@ class PostgresTables : public harness::OnPostgres {
     run("CREATE SCHEMA app; CREATE ROLE guard LOGIN REPLICATION PASSWORD 'word'; GRANT USAGE ON "
         "SCHEMA app TO guard; ALTER DEFAULT PRIVILEGES IN SCHEMA app GRANT SELECT ON TABLES TO "
         "guard; CREATE PUBLICATION cuckooguard WITH (publish_via_partition_root = true)");
-    connection_.emplace(PostgresConnection::open(login()).value());
+    connection_.emplace(Connection::open(login()).value());
   }
 
-  PostgresLogin login() const {
+  Login login() const {
     return {.addresses = {{.host = "127.0.0.1", .port = server_->port(), .unix_path = {}}},
             .user = "guard",
             .password = "word",
@@ -75,10 +75,10 @@ class PostgresTables : public harness::OnPostgres {
         "; ALTER PUBLICATION cuckooguard ADD TABLE app.users");
   }
 
-  std::expected<PostgresTable, PostgresTrouble> plan(const std::string& settings = kById,
-                                                     const std::string& table = "users") {
+  std::expected<TablePlan, TableTrouble> plan(const std::string& settings = kById,
+                                              const std::string& table = "users") {
     Wanted wanted(settings);
-    return plan_postgres_table(*connection_, place_, wanted.target(), table);
+    return plan_table(*connection_, place_, wanted.target(), table);
   }
   std::string refusal(const std::string& settings = kById, const std::string& table = "users") {
     const auto planned = plan(settings, table);
@@ -100,7 +100,7 @@ class PostgresTables : public harness::OnPostgres {
     EXPECT_NE(refusal(settings), why);
   }
   // Of what is read by the guard's role, as the log tells it.
-  std::vector<std::string> read(const PostgresTable& table) {
+  std::vector<std::string> read(const TablePlan& table) {
     auto rows = connection_->stream(table.copy_sql(), table.needed().size());
     std::vector<std::string> all;
     while (true) {
@@ -120,7 +120,7 @@ class PostgresTables : public harness::OnPostgres {
     const std::vector<std::string> names{table};
     const auto all = ask_fingerprints(*connection_, place_.schema, place_.publication, names);
     if (!probe_) {
-      probe_.emplace(PostgresConnection::open(login()).value());
+      probe_.emplace(Connection::open(login()).value());
       EXPECT_TRUE(prepare_fingerprints(*probe_, place_.schema, place_.publication, names));
     }
     const auto prepared = ask_prepared_fingerprints(*probe_, names);
@@ -147,9 +147,9 @@ class PostgresTables : public harness::OnPostgres {
   static constexpr const char* kActive =
       "keys: 'user:{id:int64}', source: { from: shop, table: users, where: \"gone IS NULL\" }";
 
-  PostgresPlace place_{.schema = "app", .publication = "cuckooguard"};
-  std::optional<PostgresConnection> connection_;
-  std::optional<PostgresConnection> probe_;  // asks prepared questions
+  Place place_{.schema = "app", .publication = "cuckooguard"};
+  std::optional<Connection> connection_;
+  std::optional<Connection> probe_;  // asks prepared questions
 };
 
 TEST_F(PostgresTables, an_ordinary_table_is_planned) {
@@ -164,7 +164,7 @@ TEST_F(PostgresTables, an_ordinary_table_is_planned) {
   EXPECT_EQ(planned.fingerprint, fingerprint());
   EXPECT_THAT(read(planned), ElementsAre("1", "2"));
   EXPECT_EQ(connection_->value(planned.count_sql()).value(), "2");
-  EXPECT_EQ(size_of_postgres_table(*connection_, planned)->next_id, 3U);
+  EXPECT_EQ(size_of_table(*connection_, planned)->next_id, 3U);
 }
 
 TEST_F(PostgresTables, what_the_log_must_name_rows_by_is_said) {
@@ -246,9 +246,9 @@ TEST_F(PostgresTables, partitions_are_read_as_the_whole) {
   EXPECT_THAT(refusal("keys: 'user:{id:int64}', source: { from: shop, table: users_1 }", "users_1"),
               HasSubstr("is a partition"));
   const std::vector<std::string> pattern{"users*"};
-  EXPECT_THAT(list_postgres_tables(*connection_, place_, pattern).value(), ElementsAre("users"));
+  EXPECT_THAT(list_tables(*connection_, place_, pattern).value(), ElementsAre("users"));
   const std::vector<std::string> named{"users_?", "none"};
-  EXPECT_THAT(list_postgres_tables(*connection_, place_, named).value(),
+  EXPECT_THAT(list_tables(*connection_, place_, named).value(),
               ElementsAre("users_1", "users_2", "users_3", "none"));
 }
 
@@ -420,4 +420,4 @@ TEST_F(PostgresTables, fingerprints_do_not_change_with_the_rest) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -147,26 +147,28 @@ class Statements {
 
 struct How {
   const source::StorageDirectory* storage;
-  source::OpenPostgresView open_view;
+  source::postgres::OpenView open_view;
   std::chrono::milliseconds max_lag;
 };
 
-std::unique_ptr<source::PostgresFollower> make_follower(const PostgresServer& server,
-                                                        GuardedFilters& guarded,
-                                                        source::Observer& observer,
-                                                        const How& how) {
+std::unique_ptr<source::postgres::LogFollower> make_follower(const PostgresServer& server,
+                                                             GuardedFilters& guarded,
+                                                             source::Observer& observer,
+                                                             const How& how) {
   const source::Clock clock = [] { return std::chrono::steady_clock::now(); };
   const std::vector<source::Target> targets = guarded.targets();
   source::Feeds feeds(targets, observer, clock, how.max_lag);
-  return std::make_unique<source::PostgresFollower>(
-      source::PostgresFollowerSettings{
+  return std::make_unique<source::postgres::LogFollower>(
+      source::postgres::LogFollowerSettings{
           .name = "shop",
           .login = {.addresses = {{.port = server.port(), .unix_path = server.socket_directory()}},
                     .user = "guard",
                     .password = "word",
                     .database = PostgresServer::kDatabase},
           .place = {.schema = "shop", .publication = "cuckooguard"},
-          .slot = how.storage == nullptr ? "" : source::slot_name("shop", how.storage->secret()),
+          .slot = how.storage == nullptr
+                      ? ""
+                      : source::postgres::slot_name("shop", how.storage->secret()),
           .max_lag = how.max_lag,
           .open_view = how.open_view,
           .storage = {.directory = how.storage, .checkpoint_every = std::chrono::milliseconds(300)},
@@ -340,7 +342,7 @@ void PostgresWriters::wait_for_turn(const std::stop_token& stop) {
 PostgresShopFollower::PostgresShopFollower(const PostgresServer& server,
                                            GuardedFilters& guarded,
                                            const source::StorageDirectory* storage,
-                                           source::OpenPostgresView open_view,
+                                           source::postgres::OpenView open_view,
                                            std::chrono::milliseconds max_lag)
     : thread_(make_follower(server, guarded, reports_, {storage, open_view, max_lag}), nullptr) {
   thread_.start();

@@ -78,7 +78,7 @@ class PostgresShopFollower {
   PostgresShopFollower(const PostgresServer& server,
                        GuardedFilters& guarded,
                        const source::StorageDirectory* storage = nullptr,
-                       source::OpenPostgresView open_view = source::open_postgres_view,
+                       source::postgres::OpenView open_view = source::postgres::open_view,
                        std::chrono::milliseconds max_lag = kMaxLag);
   std::string reports() const { return reports_.last(); }
 

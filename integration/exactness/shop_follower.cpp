@@ -10,26 +10,26 @@
 namespace cuckooguard::harness {
 namespace {
 
-using source::LogPosition;
-using source::MysqlConnection;
-using source::ReadView;
-using View = std::expected<ReadView, source::MysqlError>;
+using source::mysql::Connection;
+using source::mysql::LogPosition;
+using source::mysql::ReadView;
+using View = std::expected<ReadView, source::mysql::Error>;
 
 std::atomic<std::uint64_t> opened = 0;
 std::atomic<std::uint64_t> with_a_window = 0;
 std::function<void()> meanwhile = [] {};
 
-std::expected<void, source::MysqlError> begin(MysqlConnection& connection) {
+std::expected<void, source::mysql::Error> begin(Connection& connection) {
   if (auto set = connection.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); !set) {
     return set;
   }
   return connection.run("START TRANSACTION WITH CONSISTENT SNAPSHOT");
 }
 
-void count(const View& view, MysqlConnection& connection) {
+void count(const View& view, Connection& connection) {
   if (view) {
     ++opened;
-    const auto now = source::server_position(connection);
+    const auto now = source::mysql::server_position(connection);
     const bool is_between = view->window_end && now && *now != view->covered;
     with_a_window += is_between ? 1 : 0;
   }
@@ -37,18 +37,18 @@ void count(const View& view, MysqlConnection& connection) {
 
 struct How {
   const source::StorageDirectory* storage;
-  source::OpenView open_view;
+  source::mysql::OpenView open_view;
   std::chrono::milliseconds max_lag;
 };
 
-std::unique_ptr<source::LogFollower> make_follower(const SqlServer& server,
-                                                   GuardedFilters& guarded,
-                                                   source::Observer& observer,
-                                                   const How& how) {
+std::unique_ptr<source::mysql::LogFollower> make_follower(const SqlServer& server,
+                                                          GuardedFilters& guarded,
+                                                          source::Observer& observer,
+                                                          const How& how) {
   const source::Clock clock = [] { return std::chrono::steady_clock::now(); };
   const std::vector<source::Target> targets = guarded.targets();
   source::Feeds feeds(targets, observer, clock, how.max_lag);
-  source::LogFollowerSettings settings{
+  source::mysql::LogFollowerSettings settings{
       .name = "shop",
       .max_lag = how.max_lag,
       .open_view = how.open_view,
@@ -59,13 +59,13 @@ std::unique_ptr<source::LogFollower> make_follower(const SqlServer& server,
                              .password = "word",
                              .database = SqlServer::kDatabase,
                              .timeout = std::chrono::seconds(30)});
-  return std::make_unique<source::LogFollower>(std::move(settings), std::move(feeds), clock);
+  return std::make_unique<source::mysql::LogFollower>(std::move(settings), std::move(feeds), clock);
 }
 
 }  // namespace
 
-View open_counted_view(MysqlConnection& connection) {
-  auto view = source::open_view(connection);
+View open_counted_view(Connection& connection) {
+  auto view = source::mysql::open_view(connection);
   count(view, connection);
   return view;
 }
@@ -84,15 +84,15 @@ void set_meanwhile(std::function<void()> wanted) {
 
 // MySQL: what comes first is in the window and in the view, what comes then in the window alone.
 // MariaDB has no window.
-View open_wide_view(MysqlConnection& connection) {
+View open_wide_view(Connection& connection) {
   if (connection.is_mariadb()) {
     meanwhile();
-    auto view = source::open_view(connection);
+    auto view = source::mysql::open_view(connection);
     meanwhile();
     count(view, connection);
     return view;
   }
-  auto covered = source::server_position(connection);
+  auto covered = source::mysql::server_position(connection);
   if (!covered) {
     return std::unexpected(covered.error());
   }
@@ -101,20 +101,20 @@ View open_wide_view(MysqlConnection& connection) {
     return std::unexpected(begun.error());
   }
   meanwhile();
-  const auto end = source::log_status(connection);
+  const auto end = source::mysql::log_status(connection);
   if (!end) {
     return std::unexpected(end.error());
   }
-  View view = ReadView{
-      .covered = *std::move(covered),
-      .window_end = source::LogPlace{.file = end->at("File").value_or(""),
-                                     .position = std::stoull(end->at("Position").value_or("0"))}};
+  View view = ReadView{.covered = *std::move(covered),
+                       .window_end = source::mysql::LogPlace{
+                           .file = end->at("File").value_or(""),
+                           .position = std::stoull(end->at("Position").value_or("0"))}};
   count(view, connection);
   return view;
 }
 
-View open_view_behind_its_position(MysqlConnection& connection) {
-  auto position = source::server_position(connection);
+View open_view_behind_its_position(Connection& connection) {
+  auto position = source::mysql::server_position(connection);
   if (!position) {
     return std::unexpected(position.error());
   }
@@ -125,12 +125,12 @@ View open_view_behind_its_position(MysqlConnection& connection) {
   return ReadView{.covered = *std::move(position), .window_end = std::nullopt};
 }
 
-View open_view_before_its_position(MysqlConnection& connection) {
+View open_view_before_its_position(Connection& connection) {
   if (auto begun = begin(connection); !begun) {
     return std::unexpected(begun.error());
   }
   meanwhile();
-  auto position = source::server_position(connection);
+  auto position = source::mysql::server_position(connection);
   if (!position) {
     return std::unexpected(position.error());
   }
@@ -139,7 +139,7 @@ View open_view_before_its_position(MysqlConnection& connection) {
 
 ShopFollower::ShopFollower(const SqlServer& server,
                            GuardedFilters& guarded,
-                           source::OpenView open_view,
+                           source::mysql::OpenView open_view,
                            const source::StorageDirectory* storage,
                            std::chrono::milliseconds max_lag)
     : guarded_(guarded),

@@ -21,16 +21,16 @@ namespace cuckooguard::harness {
 // --- ways to open a view ---
 
 // The product's.
-std::expected<source::ReadView, source::MysqlError> open_counted_view(
-    source::MysqlConnection& connection);
+std::expected<source::mysql::ReadView, source::mysql::Error> open_counted_view(
+    source::mysql::Connection& connection);
 // The same, and two that look right and are not, with time in between for what should not matter:
 // each calls `meanwhile` between its steps.
-std::expected<source::ReadView, source::MysqlError> open_wide_view(
-    source::MysqlConnection& connection);
-std::expected<source::ReadView, source::MysqlError> open_view_behind_its_position(
-    source::MysqlConnection& connection);
-std::expected<source::ReadView, source::MysqlError> open_view_before_its_position(
-    source::MysqlConnection& connection);
+std::expected<source::mysql::ReadView, source::mysql::Error> open_wide_view(
+    source::mysql::Connection& connection);
+std::expected<source::mysql::ReadView, source::mysql::Error> open_view_behind_its_position(
+    source::mysql::Connection& connection);
+std::expected<source::mysql::ReadView, source::mysql::Error> open_view_before_its_position(
+    source::mysql::Connection& connection);
 // To be set while there is no follower.
 void set_meanwhile(std::function<void()> meanwhile);
 
@@ -47,7 +47,7 @@ class ShopFollower {
   // `storage`: null: none.
   ShopFollower(const SqlServer& server,
                GuardedFilters& guarded,
-               source::OpenView open_view,
+               source::mysql::OpenView open_view,
                const source::StorageDirectory* storage = nullptr,
                std::chrono::milliseconds max_lag = kMaxLag);
 

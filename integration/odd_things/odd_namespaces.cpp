@@ -84,7 +84,7 @@ OddNamespaces::OddNamespaces(const SqlServer& server, const OddThing& thing, std
                            .is_of_all_tables = each.name.starts_with("all"),
                            .is_of_groups = each.name.ends_with("groups")});
   }
-  source::LogFollowerSettings settings{.max_lag = kMaxLag};
+  source::mysql::LogFollowerSettings settings{.max_lag = kMaxLag};
   settings.logins.push_back({.unix_path = server.unix_path(),
                              .user = "guard",
                              .password = "word",
@@ -92,7 +92,8 @@ OddNamespaces::OddNamespaces(const SqlServer& server, const OddThing& thing, std
                              .timeout = std::chrono::seconds(30)});
   source::Feeds feeds(targets, *this, now, kMaxLag);
   follower_ = std::make_unique<source::SourceThread>(
-      std::make_unique<source::LogFollower>(std::move(settings), std::move(feeds), now), nullptr);
+      std::make_unique<source::mysql::LogFollower>(std::move(settings), std::move(feeds), now),
+      nullptr);
   follower_->start();
 }
 

@@ -11,8 +11,11 @@
 namespace cuckooguard::app {
 
 const source::SourceKind& kind_of(const config::Source& settings) {
-  for (const source::SourceKind* const kind :
-       {&source::kFile, &source::kSqlite, &source::kMysql, &source::kPostgres, &source::kBloom}) {
+  for (const source::SourceKind* const kind : {&source::kFile,
+                                               &source::sqlite::kKind,
+                                               &source::mysql::kKind,
+                                               &source::postgres::kKind,
+                                               &source::kBloom}) {
     if (kind->is(settings)) {
       return *kind;
     }

@@ -49,7 +49,7 @@ std::expected<std::string, std::string> triggers_of(const config::Config& config
   }
   OfflineTargets all(config);
   const std::vector<source::Target> targets = all.targets(chosen->source->name);
-  auto sql = source::trigger_log_sql(chosen->sqlite->path, targets);
+  auto sql = source::sqlite::trigger_log_sql(chosen->sqlite->path, targets);
   if (!sql) {
     return std::unexpected(fmt::format(
         "{}", fmt::join(app::Refusals(sql.error()).sentences(chosen->source->name), "\n")));

@@ -13,11 +13,11 @@
 namespace cuckooguard::cli {
 namespace {
 
-using source::PostgresConnection;
-using source::PostgresSlot;
+using source::postgres::Connection;
+using source::postgres::Slot;
 
-std::expected<PostgresConnection, std::string> connect(const std::string& config_path,
-                                                       const std::string& name) {
+std::expected<Connection, std::string> connect(const std::string& config_path,
+                                               const std::string& name) {
   const auto config = config::load_config(config_path);
   if (!config) {
     return std::unexpected(config_path + " cannot be used: see cuckooguard check --config " +
@@ -37,14 +37,14 @@ std::expected<PostgresConnection, std::string> connect(const std::string& config
   if (found.size() > 1) {
     return std::unexpected("several sources are of type postgres; name one by --source");
   }
-  auto connection = PostgresConnection::open(source::login_to(*found.front()));
+  auto connection = Connection::open(source::postgres::login_to(*found.front()));
   if (!connection) {
     return std::unexpected(connection.error().what);
   }
   return *std::move(connection);
 }
 
-std::string line_of(const PostgresSlot& slot) {
+std::string line_of(const Slot& slot) {
   const std::string state = !slot.is_usable  ? "lost: " + slot.why_not
                             : slot.is_active ? "in use"
                                              : "not in use";
@@ -93,12 +93,12 @@ std::expected<std::string, std::string> list_slots_of(const ListSlots& options) 
   if (!connection) {
     return std::unexpected(connection.error());
   }
-  const auto slots = source::list_slots(*connection, source::kSlotPrefix);
+  const auto slots = source::postgres::list_slots(*connection, source::postgres::kSlotPrefix);
   if (!slots) {
     return std::unexpected(slots.error().what);
   }
   std::string text;
-  for (const PostgresSlot& slot : *slots) {
+  for (const Slot& slot : *slots) {
     text += line_of(slot);
   }
   return text.empty() ? "no slots of guards\n" : text;
@@ -109,18 +109,18 @@ std::expected<std::string, std::string> drop_slot_of(const DropSlot& options) {
   if (!connection) {
     return std::unexpected(connection.error());
   }
-  const auto slot = source::find_slot(*connection, options.name);
+  const auto slot = source::postgres::find_slot(*connection, options.name);
   if (!slot) {
     return std::unexpected(slot.error().what);
   }
-  const std::optional<PostgresSlot>& found = *slot;
+  const std::optional<Slot>& found = *slot;
   if (!found) {
     return std::unexpected("there is no slot " + options.name);
   }
   if (found->is_active) {
     return std::unexpected(options.name + " is in use: stop its guard first");
   }
-  if (const auto dropped = source::drop_slot(*connection, options.name); !dropped) {
+  if (const auto dropped = source::postgres::drop_slot(*connection, options.name); !dropped) {
     return std::unexpected(dropped.error().what);
   }
   return "dropped " + options.name + "\n";

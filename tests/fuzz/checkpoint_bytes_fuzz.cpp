@@ -49,19 +49,19 @@ class File {
 
 void read(const File& file) {
   const auto checkpoint =
-      source::read_checkpoint<source::MysqlLog>(file.path(), kSecret, kDefinition);
+      source::read_checkpoint<source::mysql::Log>(file.path(), kSecret, kDefinition);
   if (!checkpoint) {
     if (checkpoint.error().empty()) {
       std::abort();
     }
     return;
   }
-  const source::LogPosition& position = (*checkpoint)->position;
-  if (source::LogPosition::parse(position.text(), position.is_mariadb()) != position) {
+  const source::mysql::LogPosition& position = (*checkpoint)->position;
+  if (source::mysql::LogPosition::parse(position.text(), position.is_mariadb()) != position) {
     std::abort();
   }
-  const source::LogGroup& group = (*checkpoint)->last_group;
-  const auto again = source::LogGroup::parse(group.text(), position.is_mariadb());
+  const source::mysql::LogGroup& group = (*checkpoint)->last_group;
+  const auto again = source::mysql::LogGroup::parse(group.text(), position.is_mariadb());
   if (!again || !again->is_same_as(group) || again->previous != group.previous) {
     std::abort();
   }

@@ -23,6 +23,9 @@
 namespace cuckooguard::source {
 namespace {
 
+using sqlite::create_users;
+using sqlite::Writer;
+
 using filter::State;
 using testing::HasSubstr;
 
@@ -32,7 +35,7 @@ TimePoint real_now() {
 
 auto made(const config::Source& settings,
           Bench& bench,
-          const SourceKind& kind = kSqlite,
+          const SourceKind& kind = sqlite::kKind,
           filter::Questions* questions = nullptr) {
   const std::vector<Target> targets = bench.targets();
   return make_source(kind,
@@ -250,8 +253,8 @@ TEST(Source, a_reader_that_waits_is_answered_without_waiting_for_the_next_look) 
     sqlite.follow = follow;
     sqlite.install_triggers = true;
     Bench bench;
-    ASSERT_TRUE(kSqlite.check(settings, bench.targets(), real_now).empty());
-    expect_answers_to_readers(settings, kSqlite, bench, true);
+    ASSERT_TRUE(sqlite::kKind.check(settings, bench.targets(), real_now).empty());
+    expect_answers_to_readers(settings, sqlite::kKind, bench, true);
   }
 }
 
@@ -314,11 +317,13 @@ TEST(Source, what_cannot_be_read_is_told_to_whoever_asks_before_the_start) {
   const harness::TemporaryDirectory directory;
   Bench bench;
   const auto targets = bench.targets();
-  const auto missing = kSqlite.check(sqlite_settings(directory.file("app.db")), targets, real_now);
+  const auto missing =
+      sqlite::kKind.check(sqlite_settings(directory.file("app.db")), targets, real_now);
   ASSERT_EQ(missing.size(), 1U);
   EXPECT_THAT(missing[0].what, HasSubstr("there is no file " + directory.file("app.db")));
   Writer(directory.file("app.db")).run("CREATE TABLE user(id INTEGER PRIMARY KEY)");
-  const auto renamed = kSqlite.check(sqlite_settings(directory.file("app.db")), targets, real_now);
+  const auto renamed =
+      sqlite::kKind.check(sqlite_settings(directory.file("app.db")), targets, real_now);
   ASSERT_EQ(renamed.size(), 1U);
   EXPECT_EQ(renamed[0].ns, "users");
   EXPECT_THAT(renamed[0].what, HasSubstr("did you mean \"user\"?"));

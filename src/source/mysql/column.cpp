@@ -8,7 +8,7 @@
 #include "keyspace/canonical_integer.h"
 #include "source/uuid_bytes.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using keyspace::Placeholder;
@@ -19,29 +19,28 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
 }
 
 // Equal only if the bytes are.
-bool compares_bytes(const MysqlColumn& column) {
+bool compares_bytes(const Column& column) {
   return column.charset.empty() || column.collation == "binary" ||
          column.collation == "utf8mb4_0900_bin" || column.collation.ends_with("_nopad_bin");
 }
 
-std::string subject(const MysqlColumn& column) {
+std::string subject(const Column& column) {
   return "column `" + column.name + "` (" + column.column_type + ") ";
 }
 
 // Of a column that does not compare bytes.
-std::string blurred(const MysqlColumn& column) {
+std::string blurred(const Column& column) {
   return subject(column) + "has the collation " + column.collation + ", by which " +
          (column.collation.ends_with("_bin") ? "trailing spaces do not count"
                                              : "different bytes can be equal");
 }
 
-bool is_bits(const MysqlColumn& column) {
+bool is_bits(const Column& column) {
   return column.data_type == "bit";
 }
 
 // Of a column that SQL compares with whatever literal as a number.
-std::optional<std::string> unlike_a_number(const MysqlColumn& column,
-                                           const keyspace::ColumnUse& use) {
+std::optional<std::string> unlike_a_number(const Column& column, const keyspace::ColumnUse& use) {
   for (const std::string_view literal : use.literals) {
     if (!keyspace::canonical_int64(literal) && !keyspace::canonical_uint64(literal)) {
       return subject(column) + "is compared as a number, and '" + std::string(literal) +
@@ -52,12 +51,12 @@ std::optional<std::string> unlike_a_number(const MysqlColumn& column,
 }
 
 // Of a column that is readable: what it is compared with.
-std::optional<std::string> incomparable(const MysqlColumn& column, const keyspace::ColumnUse& use) {
+std::optional<std::string> incomparable(const Column& column, const keyspace::ColumnUse& use) {
   switch (column.type()) {
-    case MysqlType::integer:
+    case ColumnKind::integer:
       return unlike_a_number(column, use);
-    case MysqlType::text:
-    case MysqlType::bytes:
+    case ColumnKind::text:
+    case ColumnKind::bytes:
       if (use.has_integers) {
         return subject(column) + "is text, which SQL compares with " +
                std::string(use.literals.front()) + " as a number; put quotes around it";
@@ -74,38 +73,38 @@ std::optional<std::string> incomparable(const MysqlColumn& column, const keyspac
 
 }  // namespace
 
-MysqlType MysqlColumn::type() const {
+ColumnKind Column::type() const {
   if (is_one_of(data_type, {"tinyint", "smallint", "mediumint", "int", "bigint"})) {
-    return MysqlType::integer;
+    return ColumnKind::integer;
   }
   if (is_one_of(data_type, {"char", "varchar"})) {
-    return charset == "binary" ? MysqlType::bytes : MysqlType::text;
+    return charset == "binary" ? ColumnKind::bytes : ColumnKind::text;
   }
   if (is_one_of(data_type, {"binary", "varbinary"})) {
-    return MysqlType::bytes;
+    return ColumnKind::bytes;
   }
   if (data_type == "decimal") {
-    return MysqlType::decimal;
+    return ColumnKind::decimal;
   }
-  return data_type == "date" ? MysqlType::date : MysqlType::other;
+  return data_type == "date" ? ColumnKind::date : ColumnKind::other;
 }
 
-bool MysqlColumn::is_unsigned() const {
+bool Column::is_unsigned() const {
   return column_type.contains("unsigned");
 }
 
-KeyText key_text(const MysqlColumn& column) {
+KeyText key_text(const Column& column) {
   const bool is_padded = column.column_type.contains("zerofill");
   switch (column.type()) {
-    case MysqlType::integer:
+    case ColumnKind::integer:
       return is_padded ? KeyText::number : KeyText::plain;
-    case MysqlType::decimal:
+    case ColumnKind::decimal:
       return is_padded ? KeyText::none : KeyText::plain;
-    case MysqlType::text:
-    case MysqlType::bytes:
-    case MysqlType::date:
+    case ColumnKind::text:
+    case ColumnKind::bytes:
+    case ColumnKind::date:
       return KeyText::plain;
-    case MysqlType::other:
+    case ColumnKind::other:
       break;
   }
   if (is_one_of(column.data_type, {"enum", "set", "bit"})) {
@@ -134,8 +133,8 @@ bool folds_no_more_than_case(std::string_view collation) {
       kTailored, [collation](std::string_view word) { return collation.contains(word); });
 }
 
-std::optional<std::string> unreadable(const MysqlColumn& column) {
-  if (column.type() == MysqlType::other) {
+std::optional<std::string> unreadable(const Column& column) {
+  if (column.type() == ColumnKind::other) {
     return subject(column) +
            "has a type whose text in the log cannot be told for certain; use an integer, CHAR, "
            "VARCHAR, BINARY, VARBINARY, DECIMAL or DATE column";
@@ -154,35 +153,35 @@ std::optional<std::string> unreadable(const MysqlColumn& column) {
   return std::nullopt;
 }
 
-std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholder& placeholder) {
-  const MysqlType type = column.type();
+std::optional<std::string> ambiguous(const Column& column, const Placeholder& placeholder) {
+  const ColumnKind type = column.type();
   const bool has_16_bytes = column.column_type == "binary(16)";
-  if (placeholder.is_integer() && type != MysqlType::date && !has_16_bytes) {
+  if (placeholder.is_integer() && type != ColumnKind::date && !has_16_bytes) {
     return std::nullopt;  // what else a text is taken for is known (keyspace/equal_integer.h)
   }
   const bool is_uuid =
-      placeholder.type == ValueType::uuid && (type == MysqlType::text || has_16_bytes);
-  const bool is_date = type == MysqlType::date && placeholder.type == ValueType::date;
+      placeholder.type == ValueType::uuid && (type == ColumnKind::text || has_16_bytes);
+  const bool is_date = type == ColumnKind::date && placeholder.type == ValueType::date;
   if (keyspace::is_of_own_type(placeholder.type) && !is_uuid && !is_date) {
     return subject(column) + "is none that " + placeholder.text() +
            " can be for: here that is :uuid for CHAR, VARCHAR and BINARY(16), and :date for DATE";
   }
   const std::string name = placeholder.name + (placeholder.rest ? ":rest" : "");
   switch (type) {
-    case MysqlType::integer:
+    case ColumnKind::integer:
       return subject(column) + "is compared as a number (007 finds 7) while {" + placeholder.name +
              "} compares bytes; write {" + placeholder.name + ":uint64} or {" + placeholder.name +
              ":int64}";
-    case MysqlType::decimal:
+    case ColumnKind::decimal:
       return subject(column) +
              "can be found by several spellings of one value; use an integer or text column";
-    case MysqlType::date:
+    case ColumnKind::date:
       if (is_date) {
         return std::nullopt;
       }
       return subject(column) + "can be found by several spellings of one value; write {" +
              placeholder.name + ":date}";
-    case MysqlType::text:
+    case ColumnKind::text:
       if (compares_bytes(column)) {
         return std::nullopt;
       }
@@ -194,7 +193,7 @@ std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholde
         return std::nullopt;
       }
       return blurred(column) + "; write {" + name + "|ci}";
-    case MysqlType::bytes:
+    case ColumnKind::bytes:
       if (const auto why = has_16_bytes ? why_not_text(placeholder) : std::nullopt) {
         return subject(column) + *why;
       }
@@ -204,7 +203,7 @@ std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholde
   }
 }
 
-std::optional<std::string> undecidable(const MysqlColumn& column, const keyspace::ColumnUse& use) {
+std::optional<std::string> undecidable(const Column& column, const keyspace::ColumnUse& use) {
   // No row would count; and of a DATE that is NOT NULL, SQL finds '0000-00-00' so.
   if (use.asks_is_null && !column.nullable) {
     return subject(column) + "is NOT NULL, so that IS NULL never holds";
@@ -212,7 +211,7 @@ std::optional<std::string> undecidable(const MysqlColumn& column, const keyspace
   if (!use.compares()) {
     return std::nullopt;
   }
-  if (is_bits(column)) {  // SELECT gives the number that the log has (MysqlTable::selected)
+  if (is_bits(column)) {  // SELECT gives the number that the log has (TablePlan::selected)
     return unlike_a_number(column, use);
   }
   if (auto why = unreadable(column)) {
@@ -228,4 +227,4 @@ std::optional<std::string> undecidable(const MysqlColumn& column, const keyspace
   return incomparable(column, use);
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -23,11 +23,11 @@
 #include "keyspace/key_template.h"
 #include "keyspace/row_condition.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
-enum class MysqlType : std::uint8_t { integer, text, bytes, decimal, date, other };
+enum class ColumnKind : std::uint8_t { integer, text, bytes, decimal, date, other };
 
-struct MysqlColumn {
+struct Column {
   std::string name;
   std::string data_type;    // lower case, as `bigint`
   std::string column_type;  // as `bigint(20) unsigned`
@@ -40,9 +40,9 @@ struct MysqlColumn {
   bool is_generated = false;    // from others
   std::size_t primary_key = 0;  // place in the primary key, from 1; 0: not part of it
 
-  MysqlType type() const;
+  ColumnKind type() const;
   bool is_unsigned() const;
-  bool operator==(const MysqlColumn&) const = default;
+  bool operator==(const Column&) const = default;
 };
 
 // Of two texts of printable ASCII it finds equal what differs in case or in blanks at the end, at
@@ -56,16 +56,16 @@ enum class KeyText : std::uint8_t {
   number,  // they do if SELECT asks for it AS UNSIGNED
   none,    // they do not: it is the log alone that tells
 };
-KeyText key_text(const MysqlColumn& column);
+KeyText key_text(const Column& column);
 
 // Why its text in a snapshot and in the log would not be the same.
-std::optional<std::string> unreadable(const MysqlColumn& column);
+std::optional<std::string> unreadable(const Column& column);
 
 // Why SQL could find a row by a value that the filter has under other bytes.
-std::optional<std::string> ambiguous(const MysqlColumn& column,
+std::optional<std::string> ambiguous(const Column& column,
                                      const keyspace::Placeholder& placeholder);
 
 // Why the guard and SQL could disagree on what a condition asks of it.
-std::optional<std::string> undecidable(const MysqlColumn& column, const keyspace::ColumnUse& use);
+std::optional<std::string> undecidable(const Column& column, const keyspace::ColumnUse& use);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -10,7 +10,7 @@
 #include "config/password_file.h"
 #include "mysql/session.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 constexpr unsigned char kOkPacket = 0x00;
@@ -20,7 +20,7 @@ void set(MYSQL* connection, enum mysql_option option, unsigned value) {
   mysql_optionsv(connection, option, &value);
 }
 
-void set_tls(MYSQL* connection, const MysqlLogin& login) {
+void set_tls(MYSQL* connection, const Login& login) {
   if (login.tls == config::Tls::off) {
     return;
   }
@@ -39,7 +39,7 @@ const char* text_or_null(const std::string& text) {
 
 }  // namespace
 
-MysqlLogin login_to(const config::MysqlSource& source, const config::Address& address) {
+Login login_to(const config::MysqlSource& source, const config::Address& address) {
   return {.host = address.host,
           .port = address.port,
           .unix_path = address.unix_path,
@@ -53,13 +53,13 @@ MysqlLogin login_to(const config::MysqlSource& source, const config::Address& ad
 
 namespace {
 
-std::string address_of(const MysqlLogin& login) {
+std::string address_of(const Login& login) {
   return login.unix_path.empty() ? login.host + ":" + std::to_string(login.port)
                                  : "unix:" + login.unix_path;
 }
 
 // The server's words with what they leave out: which server, or what mends it.
-MysqlError told_in_full(MysqlError error, const MysqlLogin& login, std::string_view password) {
+Error told_in_full(Error error, const Login& login, std::string_view password) {
   constexpr unsigned kDatabaseDenied = 1044;
   constexpr unsigned kUserDenied = 1045;
   constexpr std::string_view kUser = "for user ";
@@ -72,7 +72,7 @@ MysqlError told_in_full(MysqlError error, const MysqlLogin& login, std::string_v
   if (error.code == kDatabaseDenied && user != std::string::npos && database != std::string::npos &&
       user + kUser.size() < database) {
     const std::size_t begin = user + kUser.size();
-    error.what += ": GRANT SELECT ON " + quoted_mysql_name(login.database) + ".* TO " +
+    error.what += ": GRANT SELECT ON " + quoted_name(login.database) + ".* TO " +
                   error.what.substr(begin, database - begin);
   }
   if (error.code == kUserDenied && password.empty() && !login.password_file.empty()) {
@@ -83,7 +83,7 @@ MysqlError told_in_full(MysqlError error, const MysqlLogin& login, std::string_v
 
 }  // namespace
 
-bool MysqlError::is_lost() const {
+bool Error::is_lost() const {
   // CR_SERVER_GONE_ERROR, CR_SERVER_LOST and their like; of the server's, a shutdown and a kill.
   constexpr unsigned kServerShutdown = 1053;
   constexpr unsigned kConnectionKilled = 1927;
@@ -91,11 +91,11 @@ bool MysqlError::is_lost() const {
          code == kConnectionKilled;
 }
 
-MysqlError MysqlError::last_of(st_mysql* connection) {
+Error Error::last_of(st_mysql* connection) {
   return {.code = mysql_errno(connection), .what = mysql_error(connection)};
 }
 
-bool MysqlError::is_refusal() const {
+bool Error::is_refusal() const {
   static constexpr std::array kCodes{
       kRefusedByUs,
       1044U,  // ER_DBACCESS_DENIED_ERROR
@@ -116,14 +116,14 @@ bool MysqlError::is_refusal() const {
   return std::ranges::find(kCodes, code) != kCodes.end();
 }
 
-void MysqlConnection::Close::operator()(st_mysql* connection) const {
+void Connection::Close::operator()(st_mysql* connection) const {
   mysql_close(connection);
 }
 
-MysqlConnection::MysqlConnection(std::unique_ptr<st_mysql, Close> connection)
+Connection::Connection(std::unique_ptr<st_mysql, Close> connection)
     : connection_(std::move(connection)), socket_(mysql_get_socket(connection_.get())) {}
 
-std::expected<MysqlConnection, MysqlError> MysqlConnection::open(const MysqlLogin& login) {
+Expected<Connection> Connection::open(const Login& login) {
   std::unique_ptr<st_mysql, Close> connection(mysql_init(nullptr));
   if (connection == nullptr) {
     throw std::bad_alloc();
@@ -145,16 +145,16 @@ std::expected<MysqlConnection, MysqlError> MysqlConnection::open(const MysqlLogi
                          login.port,
                          text_or_null(login.unix_path),
                          0) == nullptr) {
-    return std::unexpected(told_in_full(MysqlError::last_of(raw), login, password));
+    return std::unexpected(told_in_full(Error::last_of(raw), login, password));
   }
-  MysqlConnection opened(std::move(connection));
+  Connection opened(std::move(connection));
   if (auto settled = settle_session(opened, login.database); !settled) {
     return std::unexpected(std::move(settled.error()));
   }
   return opened;
 }
 
-std::expected<void, MysqlError> MysqlConnection::run(std::string_view sql) {
+Done Connection::run(std::string_view sql) {
   const auto rows = ask(sql);
   if (!rows) {
     return std::unexpected(rows.error());
@@ -162,7 +162,7 @@ std::expected<void, MysqlError> MysqlConnection::run(std::string_view sql) {
   return {};
 }
 
-std::expected<MysqlAnswer, MysqlError> MysqlConnection::ask(std::string_view sql) {
+Expected<Answer> Connection::ask(std::string_view sql) {
   auto rows = stream(sql);
   if (!rows) {
     return std::unexpected(rows.error());
@@ -170,10 +170,10 @@ std::expected<MysqlAnswer, MysqlError> MysqlConnection::ask(std::string_view sql
   return rows->all();
 }
 
-std::vector<MysqlRecord> MysqlResult::records() && {
-  std::vector<MysqlRecord> all;
+std::vector<Record> Result::records() && {
+  std::vector<Record> all;
   for (auto& row : rows) {
-    MysqlRecord& record = all.emplace_back();
+    Record& record = all.emplace_back();
     for (std::size_t i = 0; i < names.size(); ++i) {
       record.emplace(names[i], std::move(row[i]));
     }
@@ -181,8 +181,7 @@ std::vector<MysqlRecord> MysqlResult::records() && {
   return all;
 }
 
-std::expected<std::vector<MysqlRecord>, MysqlError> MysqlConnection::ask_by_name(
-    std::string_view sql) {
+Expected<std::vector<Record>> Connection::ask_by_name(std::string_view sql) {
   MYSQL* const raw = connection_.get();
   if (mysql_real_query(raw, sql.data(), sql.size()) != 0) {
     return std::unexpected(error());
@@ -194,17 +193,16 @@ std::expected<std::vector<MysqlRecord>, MysqlError> MysqlConnection::ask_by_name
   return std::move(*all).records();
 }
 
-std::expected<void, MysqlError> MysqlConnection::allow_several() {
+Done Connection::allow_several() {
   if (mysql_set_server_option(connection_.get(), MYSQL_OPTION_MULTI_STATEMENTS_ON) != 0) {
     return std::unexpected(error());
   }
   return {};
 }
 
-std::expected<std::vector<MysqlResult>, MysqlError> MysqlConnection::ask_several(
-    std::string_view sql) {
+Expected<std::vector<Result>> Connection::ask_several(std::string_view sql) {
   MYSQL* const raw = connection_.get();
-  std::vector<MysqlResult> all;
+  std::vector<Result> all;
   int left = mysql_real_query(raw, sql.data(), sql.size());
   for (; left == 0; left = mysql_next_result(raw)) {
     auto one = result();
@@ -221,22 +219,22 @@ std::expected<std::vector<MysqlResult>, MysqlError> MysqlConnection::ask_several
 }
 
 // Of the statement that was run last.
-std::expected<MysqlResult, MysqlError> MysqlConnection::result() {
+Expected<Result> Connection::result() {
   MYSQL* const raw = connection_.get();
   MYSQL_RES* const begun = mysql_use_result(raw);
   if (begun == nullptr && mysql_errno(raw) != 0) {
     return std::unexpected(error());
   }
-  MysqlRows rows(raw, begun);
+  Rows rows(raw, begun);
   std::vector<std::string> names = rows.names();
   auto values = rows.all();
   if (!values) {
     return std::unexpected(std::move(values.error()));
   }
-  return MysqlResult{.names = std::move(names), .rows = *std::move(values)};
+  return Result{.names = std::move(names), .rows = *std::move(values)};
 }
 
-std::expected<std::optional<std::string>, MysqlError> MysqlConnection::value(std::string_view sql) {
+Expected<std::optional<std::string>> Connection::value(std::string_view sql) {
   auto answer = ask(sql);
   if (!answer) {
     return std::unexpected(answer.error());
@@ -247,7 +245,7 @@ std::expected<std::optional<std::string>, MysqlError> MysqlConnection::value(std
   return answer->front().front();
 }
 
-std::expected<MysqlRows, MysqlError> MysqlConnection::stream(std::string_view sql) {
+Expected<Rows> Connection::stream(std::string_view sql) {
   MYSQL* const raw = connection_.get();
   if (mysql_real_query(raw, sql.data(), sql.size()) != 0) {
     return std::unexpected(error());
@@ -256,11 +254,10 @@ std::expected<MysqlRows, MysqlError> MysqlConnection::stream(std::string_view sq
   if (result == nullptr && mysql_errno(raw) != 0) {
     return std::unexpected(error());
   }
-  return MysqlRows(raw, result);
+  return Rows(raw, result);
 }
 
-std::expected<void, MysqlError> MysqlConnection::send_command(std::uint8_t command,
-                                                              std::span<const std::byte> payload) {
+Done Connection::send_command(std::uint8_t command, std::span<const std::byte> payload) {
   MYSQL* const raw = connection_.get();
   const int failed = raw->methods->db_command(raw,
                                               static_cast<enum_server_command>(command),
@@ -274,8 +271,7 @@ std::expected<void, MysqlError> MysqlConnection::send_command(std::uint8_t comma
   return {};
 }
 
-std::expected<std::optional<std::span<const std::byte>>, MysqlError>
-MysqlConnection::read_packet() {
+Expected<std::optional<std::span<const std::byte>>> Connection::read_packet() {
   MYSQL* const raw = connection_.get();
   const unsigned long size = mysql_net_read_packet(raw);
   if (size == packet_error || size == 0) {
@@ -286,34 +282,34 @@ MysqlConnection::read_packet() {
     return std::nullopt;
   }
   if (bytes[0] != kOkPacket) {
-    return std::unexpected(MysqlError{.code = 2027, .what = "a packet of an unknown kind"});
+    return std::unexpected(Error{.code = 2027, .what = "a packet of an unknown kind"});
   }
   return std::as_bytes(std::span(bytes + 1, size - 1));
 }
 
-void MysqlConnection::interrupt() const {
+void Connection::interrupt() const {
   ::shutdown(socket_, SHUT_RDWR);
 }
 
-bool MysqlConnection::is_mariadb() const {
+bool Connection::is_mariadb() const {
   return mariadb_connection(connection_.get()) != 0;
 }
 
-std::string MysqlConnection::server_version() const {
+std::string Connection::server_version() const {
   return mysql_get_server_info(connection_.get());
 }
 
-std::string MysqlConnection::escaped(std::string_view text) const {
+std::string Connection::escaped(std::string_view text) const {
   std::string all(2 * text.size() + 1, '\0');
   all.resize(mysql_real_escape_string(connection_.get(), all.data(), text.data(), text.size()));
   return all;
 }
 
-MysqlError MysqlConnection::error() const {
-  return MysqlError::last_of(connection_.get());
+Error Connection::error() const {
+  return Error::last_of(connection_.get());
 }
 
-std::string quoted_mysql_name(std::string_view name) {
+std::string quoted_name(std::string_view name) {
   std::string all = "`";
   for (const char byte : name) {
     all.append(byte == '`' ? 2 : 1, byte);
@@ -321,4 +317,4 @@ std::string quoted_mysql_name(std::string_view name) {
   return all + "`";
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

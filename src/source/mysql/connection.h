@@ -6,9 +6,9 @@
 //
 // Threads: one at a time, except interrupt(): any thread while the object lives. Lifetimes: a
 // stream or packet is valid until the next call; a stream ends before anything else is asked.
-// Errors: MysqlError, also for a result that the server has cut short; is_lost() says that the
+// Errors: Error, also for a result that the server has cut short; is_lost() says that the
 // connection is of no more use.
-// Limits: kAnswerRowsMax rows of ask(); every wait ends with MysqlLogin::timeout; packets up to the
+// Limits: kAnswerRowsMax rows of ask(); every wait ends with Login::timeout; packets up to the
 // library's max_allowed_packet (1 GiB).
 // Source: https://mariadb.com/kb/en/mariadb-connectorc-api-functions; MySQL's COM_BINLOG_DUMP_GTID
 // payload, https://dev.mysql.com/doc/dev/mysql-server (page_protocol_com_binlog_dump_gtid).
@@ -32,11 +32,11 @@
 struct st_mysql;
 struct st_mysql_res;
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
 inline constexpr std::size_t kAnswerRowsMax = 100'000;
 
-struct MysqlLogin {
+struct Login {
   std::string host;
   std::uint16_t port = 3306;
   std::string unix_path;  // instead of host and port
@@ -50,87 +50,90 @@ struct MysqlLogin {
 };
 
 // To one of a source's servers.
-MysqlLogin login_to(const config::MysqlSource& source, const config::Address& address);
+Login login_to(const config::MysqlSource& source, const config::Address& address);
 
-struct MysqlError {
+struct Error {
   unsigned code = 0;  // the server's, or the library's from 2000 to 2999 and from 5000
   std::string what;
 
-  static MysqlError last_of(st_mysql* connection);
+  static Error last_of(st_mysql* connection);
   bool is_lost() const;
   // Somebody must mend something before we are served: the account, its rights, the server's
   // settings.
   bool is_refusal() const;
 };
 
+template <class T>
+using Expected = std::expected<T, Error>;
+using Done = Expected<void>;
+
 // The code of what we refuse ourselves (mysql/server.h); neither the server nor the library has it.
 inline constexpr unsigned kRefusedByUs = 1;
 
 // What neither the server nor the library has said.
-inline std::unexpected<MysqlError> failed(std::string why) {
-  return std::unexpected(MysqlError{.code = 0, .what = std::move(why)});
+inline std::unexpected<Error> failed(std::string why) {
+  return std::unexpected(Error{.code = 0, .what = std::move(why)});
 }
 
-inline std::unexpected<MysqlError> refused(std::string why) {
-  return std::unexpected(MysqlError{.code = kRefusedByUs, .what = std::move(why)});
+inline std::unexpected<Error> refused(std::string why) {
+  return std::unexpected(Error{.code = kRefusedByUs, .what = std::move(why)});
 }
 
 // A row's values as text, nullopt for NULL; views into the library's buffer.
-using MysqlRow = std::span<const std::optional<std::string_view>>;
-using MysqlAnswer = std::vector<std::vector<std::optional<std::string>>>;
-using MysqlRecord = std::map<std::string, std::optional<std::string>, std::less<>>;
+using Row = std::span<const std::optional<std::string_view>>;
+using Answer = std::vector<std::vector<std::optional<std::string>>>;
+using Record = std::map<std::string, std::optional<std::string>, std::less<>>;
 
-struct MysqlResult {
+struct Result {
   std::vector<std::string> names;  // of its columns
-  MysqlAnswer rows;
+  Answer rows;
 
-  std::vector<MysqlRecord> records() &&;  // by those names
+  std::vector<Record> records() &&;  // by those names
 };
 
 // Rows as they come from the server, which is made to wait for whoever reads them.
-class MysqlRows {
+class Rows {
  public:
   // Nothing at the end.
-  std::expected<std::optional<MysqlRow>, MysqlError> next();
+  Expected<std::optional<Row>> next();
   // What is left, up to kAnswerRowsMax.
-  std::expected<MysqlAnswer, MysqlError> all();
+  Expected<Answer> all();
   std::vector<std::string> names() const;
 
  private:
-  friend class MysqlConnection;
+  friend class Connection;
   struct Free {
     void operator()(st_mysql_res* result) const;  // reads what is left
   };
-  MysqlRows(st_mysql* connection, st_mysql_res* result);
+  Rows(st_mysql* connection, st_mysql_res* result);
 
   st_mysql* connection_;
   std::unique_ptr<st_mysql_res, Free> result_;
   std::vector<std::optional<std::string_view>> values_;
 };
 
-class MysqlConnection {
+class Connection {
  public:
   // With settings of its own (mysql/session.h).
-  static std::expected<MysqlConnection, MysqlError> open(const MysqlLogin& login);
+  static Expected<Connection> open(const Login& login);
 
-  std::expected<void, MysqlError> run(std::string_view sql);
-  std::expected<MysqlAnswer, MysqlError> ask(std::string_view sql);
+  Done run(std::string_view sql);
+  Expected<Answer> ask(std::string_view sql);
   // The same, by the names of the columns: what SHOW gives differs between servers and releases.
-  std::expected<std::vector<MysqlRecord>, MysqlError> ask_by_name(std::string_view sql);
+  Expected<std::vector<Record>> ask_by_name(std::string_view sql);
   // Several statements in one round trip, run in this order until one fails; behind
   // allow_several(), for text that is ours alone.
-  std::expected<std::vector<MysqlResult>, MysqlError> ask_several(std::string_view sql);
-  std::expected<void, MysqlError> allow_several();
+  Expected<std::vector<Result>> ask_several(std::string_view sql);
+  Done allow_several();
   // The first value of the first row; nothing if there is no row, or it is NULL.
-  std::expected<std::optional<std::string>, MysqlError> value(std::string_view sql);
-  std::expected<MysqlRows, MysqlError> stream(std::string_view sql);
+  Expected<std::optional<std::string>> value(std::string_view sql);
+  Expected<Rows> stream(std::string_view sql);
 
   // A command whose reply is packets without end: COM_BINLOG_DUMP (18), COM_BINLOG_DUMP_GTID (30).
-  std::expected<void, MysqlError> send_command(std::uint8_t command,
-                                               std::span<const std::byte> payload);
+  Done send_command(std::uint8_t command, std::span<const std::byte> payload);
   // The next packet without its first byte, which said "ok"; nothing at the end of a log that is
   // dumped without waiting for more.
-  std::expected<std::optional<std::span<const std::byte>>, MysqlError> read_packet();
+  Expected<std::optional<std::span<const std::byte>>> read_packet();
 
   // Ends whatever waits for the server: it is lost from then on.
   void interrupt() const;
@@ -144,15 +147,15 @@ class MysqlConnection {
   struct Close {
     void operator()(st_mysql* connection) const;
   };
-  explicit MysqlConnection(std::unique_ptr<st_mysql, Close> connection);
-  MysqlError error() const;
-  std::expected<MysqlResult, MysqlError> result();
+  explicit Connection(std::unique_ptr<st_mysql, Close> connection);
+  Error error() const;
+  Expected<Result> result();
 
   std::unique_ptr<st_mysql, Close> connection_;
   int socket_ = -1;
 };
 
 // `name`, with back quotes in it doubled.
-std::string quoted_mysql_name(std::string_view name);
+std::string quoted_name(std::string_view name);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -7,12 +7,12 @@
 #include "keyspace/identity.h"
 #include "mysql/server.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using binlog::SqlWords;
 using Kind = SqlWords::Kind;
-using Action = MysqlForeignKey::Action;
+using Action = ForeignKey::Action;
 
 // `a``b` is a`b.
 std::string unquoted(std::string_view name) {
@@ -33,7 +33,7 @@ class Reader {
  public:
   explicit Reader(std::string_view text) : words_(text) { step(); }
 
-  std::expected<std::vector<MysqlForeignKey>, std::string> read() {
+  std::expected<std::vector<ForeignKey>, std::string> read() {
     if (!takes("CREATE") || !takes("TABLE")) {
       return not_understood();
     }
@@ -49,9 +49,8 @@ class Reader {
         return not_understood();
       }
     } while (word_.text == ",");
-    return word_.text == ")"
-               ? std::expected<std::vector<MysqlForeignKey>, std::string>(std::move(all_))
-               : not_understood();
+    return word_.text == ")" ? std::expected<std::vector<ForeignKey>, std::string>(std::move(all_))
+                             : not_understood();
   }
 
  private:
@@ -78,7 +77,7 @@ class Reader {
     if (!takes("FOREIGN")) {
       return skip_item();
     }
-    MysqlForeignKey& key = all_.emplace_back(MysqlForeignKey{.name = std::move(name)});
+    ForeignKey& key = all_.emplace_back(ForeignKey{.name = std::move(name)});
     return takes("KEY") && columns(key) && takes("REFERENCES") && actions(key);
   }
 
@@ -93,7 +92,7 @@ class Reader {
     return false;
   }
 
-  bool columns(MysqlForeignKey& key) {
+  bool columns(ForeignKey& key) {
     if (word_.text != "(") {
       return false;
     }
@@ -110,7 +109,7 @@ class Reader {
     return is_closed;
   }
 
-  bool actions(MysqlForeignKey& key) {
+  bool actions(ForeignKey& key) {
     while (word_.text != ")" && !is_at_end()) {  // the other table and its columns
       step();
     }
@@ -144,7 +143,7 @@ class Reader {
 
   SqlWords words_;
   SqlWords::Word word_;
-  std::vector<MysqlForeignKey> all_;
+  std::vector<ForeignKey> all_;
 };
 
 bool is_same_name(std::string_view one, std::string_view other) {
@@ -152,14 +151,13 @@ bool is_same_name(std::string_view one, std::string_view other) {
 }
 
 // A generated column may change with any other, and one that is not known may be any.
-bool changes_what_is_read(const MysqlTable& table, const MysqlForeignKey& key) {
+bool changes_what_is_read(const TablePlan& table, const ForeignKey& key) {
   const std::vector<std::size_t> read = table.needed();
   const bool reads_generated = std::ranges::any_of(
       read, [&table](std::size_t place) { return table.columns[place].is_generated; });
   return reads_generated || std::ranges::any_of(key.columns, [&](const std::string& name) {
-           const auto column = std::ranges::find_if(table.columns, [&name](const MysqlColumn& any) {
-             return is_same_name(any.name, name);
-           });
+           const auto column = std::ranges::find_if(
+               table.columns, [&name](const Column& any) { return is_same_name(any.name, name); });
            return column == table.columns.end() ||
                   std::ranges::find(read, column->ordinal) != read.end();
          });
@@ -167,15 +165,14 @@ bool changes_what_is_read(const MysqlTable& table, const MysqlForeignKey& key) {
 
 }  // namespace
 
-std::expected<std::vector<MysqlForeignKey>, std::string> foreign_keys_of(
-    std::string_view create_table) {
+std::expected<std::vector<ForeignKey>, std::string> foreign_keys_of(std::string_view create_table) {
   return Reader(create_table).read();
 }
 
-std::expected<std::vector<MysqlForeignKey>, MysqlTrouble> ask_foreign_keys(
-    MysqlConnection& connection, const MysqlTable& table) {
+std::expected<std::vector<ForeignKey>, TableTrouble> ask_foreign_keys(Connection& connection,
+                                                                      const TablePlan& table) {
   constexpr unsigned kTableAccessDenied = 1142;
-  const std::string name = quoted_mysql_name(table.schema) + "." + quoted_mysql_name(table.name);
+  const std::string name = quoted_name(table.schema) + "." + quoted_name(table.name);
   const auto shown = connection.ask("SHOW CREATE TABLE " + name);
   if (!shown && shown.error().code == kTableAccessDenied) {
     const auto account = own_account(connection);
@@ -192,9 +189,9 @@ std::expected<std::vector<MysqlForeignKey>, MysqlTrouble> ask_foreign_keys(
   return *std::move(keys);
 }
 
-std::optional<std::string> rows_change_unlogged(const MysqlTable& table,
-                                                std::span<const MysqlForeignKey> keys) {
-  for (const MysqlForeignKey& key : keys) {
+std::optional<std::string> rows_change_unlogged(const TablePlan& table,
+                                                std::span<const ForeignKey> keys) {
+  for (const ForeignKey& key : keys) {
     const bool erases = key.on_delete == Action::erase;
     const bool changes = key.on_delete == Action::change || key.on_update == Action::change;
     if (erases || (changes && changes_what_is_read(table, key))) {
@@ -208,4 +205,4 @@ std::optional<std::string> rows_change_unlogged(const MysqlTable& table,
   return std::nullopt;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -5,7 +5,7 @@
 // only SELECT from; SHOW CREATE TABLE shows them all of it. Only what the table itself refers to
 // counts: rows that refer to it change, not its own.
 //
-// Threads: free functions. Errors: a sentence for the operator; MysqlError if the server itself
+// Threads: free functions. Errors: a sentence for the operator; Error if the server itself
 // failed.
 // Source: SHOW CREATE TABLE of MariaDB 10.11 and MySQL 9.7, under the settings of mysql/session.h.
 #pragma once
@@ -20,28 +20,27 @@
 
 #include "mysql/table.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
-struct MysqlForeignKey {
+struct ForeignKey {
   enum class Action : std::uint8_t { none, change, erase };  // of rows of the table that has it
 
   std::string name;
   std::vector<std::string> columns;
   Action on_delete = Action::none;
   Action on_update = Action::none;
-  bool operator==(const MysqlForeignKey&) const = default;
+  bool operator==(const ForeignKey&) const = default;
 };
 
-std::expected<std::vector<MysqlForeignKey>, std::string> foreign_keys_of(
-    std::string_view create_table);
+std::expected<std::vector<ForeignKey>, std::string> foreign_keys_of(std::string_view create_table);
 
 // Of a table that is there. A right to some of its columns shows these alone, and no keys: that is
 // refused here, since who is shown the definition is shown all.
-std::expected<std::vector<MysqlForeignKey>, MysqlTrouble> ask_foreign_keys(
-    MysqlConnection& connection, const MysqlTable& table);
+std::expected<std::vector<ForeignKey>, TableTrouble> ask_foreign_keys(Connection& connection,
+                                                                      const TablePlan& table);
 
 // Why the table cannot be followed, if rows go, or what is read of them changes.
-std::optional<std::string> rows_change_unlogged(const MysqlTable& table,
-                                                std::span<const MysqlForeignKey> keys);
+std::optional<std::string> rows_change_unlogged(const TablePlan& table,
+                                                std::span<const ForeignKey> keys);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

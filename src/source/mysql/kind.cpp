@@ -20,7 +20,7 @@
 #include "source/row_lookup.h"
 #include "source/uuid_bytes.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 // Asks the server that is followed for rows (source/row_lookup.h).
@@ -37,17 +37,14 @@ std::string hexadecimal(std::string_view bytes) {
 }
 
 // In a form that the column is compared with by its own rules, so that its index serves.
-std::string literal(const MysqlConnection& connection,
-                    const MysqlColumn& column,
-                    std::string_view value) {
-  return column.type() == MysqlType::bytes ? "X'" + hexadecimal(value) + "'"
-                                           : "'" + connection.escaped(value) + "'";
+std::string literal(const Connection& connection, const Column& column, std::string_view value) {
+  return column.type() == ColumnKind::bytes ? "X'" + hexadecimal(value) + "'"
+                                            : "'" + connection.escaped(value) + "'";
 }
 
-class MysqlRowLookup final : public LogRowLookup<MysqlLog> {
+class ServerRowLookup final : public LogRowLookup<Log> {
  public:
-  MysqlRowLookup(std::shared_ptr<const FollowedServer<MysqlLogin>> server,
-                 std::vector<Target> targets)
+  ServerRowLookup(std::shared_ptr<const FollowedServer<Login>> server, std::vector<Target> targets)
       : LogRowLookup(std::move(targets)), server_(std::move(server)) {}
 
  private:
@@ -68,7 +65,7 @@ class MysqlRowLookup final : public LogRowLookup<MysqlLog> {
         return std::unexpected(done.error().what);
       }
     }
-    const auto tables = list_mysql_tables(*connection, target.settings.source.tables);
+    const auto tables = list_tables(*connection, target.settings.source.tables);
     if (!tables) {
       return std::unexpected(words_of(tables.error()));
     }
@@ -81,19 +78,19 @@ class MysqlRowLookup final : public LogRowLookup<MysqlLog> {
     return false;
   }
 
-  Has table_has(MysqlConnection& connection,
+  Has table_has(Connection& connection,
                 const Target& target,
                 const std::string& table,
                 std::string_view identity) {
-    const auto plan = plan_mysql_table(connection, target, table);
+    const auto plan = plan_table(connection, target, table);
     if (!plan) {
       return std::unexpected(words_of(plan.error()));
     }
     const auto wanted = keyspace::values_of_identity(identity, plan->identity.size());
     std::string sql = plan->select_sql();
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const MysqlColumn& column = plan->columns[plan->identity[i]];
-      sql += (i == 0 ? " WHERE " : " AND ") + quoted_mysql_name(column.name) + " = " +
+      const Column& column = plan->columns[plan->identity[i]];
+      sql += (i == 0 ? " WHERE " : " AND ") + quoted_name(column.name) + " = " +
              (plan->is_uuid(column.ordinal) ? "X'" + hex_of_uuid(wanted[i], plan->uuid_order) + "'"
                                             : literal(connection, column, wanted[i]));
     }
@@ -101,20 +98,20 @@ class MysqlRowLookup final : public LogRowLookup<MysqlLog> {
         connection.stream(sql + " LIMIT " + std::to_string(kRowsMax)), target, *plan, identity);
   }
 
-  std::shared_ptr<const FollowedServer<MysqlLogin>> server_;
+  std::shared_ptr<const FollowedServer<Login>> server_;
 };
 
-std::unique_ptr<RowLookup> make_mysql_row_lookup(
-    std::shared_ptr<const FollowedServer<MysqlLogin>> server, std::vector<Target> targets) {
-  return std::make_unique<MysqlRowLookup>(std::move(server), std::move(targets));
+std::unique_ptr<RowLookup> make_row_lookup(std::shared_ptr<const FollowedServer<Login>> server,
+                                           std::vector<Target> targets) {
+  return std::make_unique<ServerRowLookup>(std::move(server), std::move(targets));
 }
 
 const config::MysqlSource& own(const config::Source& settings) {
   return std::get<config::MysqlSource>(settings.kind);
 }
 
-std::vector<MysqlLogin> logins_to(const config::MysqlSource& settings) {
-  std::vector<MysqlLogin> logins;
+std::vector<Login> logins_to(const config::MysqlSource& settings) {
+  std::vector<Login> logins;
   logins.reserve(settings.addresses.size());
   for (const config::Address& address : settings.addresses) {
     logins.push_back(login_to(settings, address));
@@ -135,19 +132,19 @@ std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& maki
                                 .max_lag = making.settings.max_lag,
                                 .storage = making.storage,
                                 .observer = &making.observer,
-                                .followed = std::make_shared<FollowedServer<MysqlLogin>>(),
+                                .followed = std::make_shared<FollowedServer<Login>>(),
                                 .asking = making.asking(ServerProbe::kPace)};
-  auto rows = make_mysql_row_lookup(following.followed, making.copied_targets());
+  auto rows = make_row_lookup(following.followed, making.copied_targets());
   return SourceParts{
       .follower = std::make_unique<LogFollower>(std::move(following), making.feeds(), making.clock),
       .rows = std::move(rows)};
 }
 
 // The first that lets us in; those that a guard would ask one after the other, too.
-std::expected<MysqlConnection, std::string> connect(const config::MysqlSource& settings) {
+std::expected<Connection, std::string> connect(const config::MysqlSource& settings) {
   std::string why;
   for (const config::Address& address : settings.addresses) {
-    auto connection = MysqlConnection::open(login_to(settings, address));
+    auto connection = Connection::open(login_to(settings, address));
     if (connection) {
       return *std::move(connection);
     }
@@ -164,17 +161,17 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
   if (!connection) {
     return std::unexpected(connection.error());
   }
-  const auto tables = list_mysql_tables(*connection, target.settings.source.tables);
+  const auto tables = list_tables(*connection, target.settings.source.tables);
   if (!tables) {
     return std::unexpected(words_of(tables.error()));
   }
   std::vector<TableSize> sizes;
   for (const std::string& table : *tables) {
-    const auto plan = plan_mysql_table(*connection, target, table);
+    const auto plan = plan_table(*connection, target, table);
     if (!plan) {
       return std::unexpected(words_of(plan.error()));
     }
-    const auto size = size_of_mysql_table(*connection, plan->name);
+    const auto size = size_of_table(*connection, plan->name);
     if (!size) {
       return std::unexpected(size.error().what);
     }
@@ -189,9 +186,9 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
 
 std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::Source& source) {
   const config::MysqlSource& settings = own(source);
-  auto connection = MysqlConnection::open(login_to(settings, settings.addresses.front()));
+  auto connection = Connection::open(login_to(settings, settings.addresses.front()));
   if (!connection) {
-    const MysqlError& error = connection.error();
+    const Error& error = connection.error();
     return std::unexpected(
         error.is_refusal() ? error.what + "\n" + account_sql(settings, error.what) : error.what);
   }
@@ -204,7 +201,7 @@ std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::So
 
 }  // namespace
 
-constexpr SourceKind kMysql{
+constexpr SourceKind kKind{
     .name = "mysql",
     .is = is_of<config::MysqlSource>,
     .is_server = true,
@@ -216,4 +213,4 @@ constexpr SourceKind kMysql{
     .count_rows = count_rows,
     .list_tables = list_tables};
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -3,8 +3,8 @@
 
 #include "source/source_kind.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
-extern const SourceKind kMysql;
+extern const SourceKind kKind;
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

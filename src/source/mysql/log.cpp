@@ -5,7 +5,7 @@
 #include "follow/definition.h"
 #include "source/chosen_deletes.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 constexpr std::string_view kMariaDb = "mariadb";
@@ -35,12 +35,12 @@ bool Committed::covers(const LogReach& all) const {
   return all.position.is_mariadb() ? place >= all.place && has_xa : position.covers(all.position);
 }
 
-std::uint64_t MysqlLog::definition_hash(const Target& target, const MysqlTable& plan) {
+std::uint64_t Log::definition_hash(const Target& target, const TablePlan& plan) {
   Definition definition;
   definition << "cuckooguard mysql 2";
   definition.add_templates(target);
   definition << "columns" << plan.schema << plan.name;
-  for (const MysqlColumn& column : plan.columns) {
+  for (const Column& column : plan.columns) {
     definition << column.name << column.column_type << column.charset << column.collation
                << std::uint64_t{column.nullable} << column.primary_key;
   }
@@ -57,12 +57,12 @@ std::uint64_t MysqlLog::definition_hash(const Target& target, const MysqlTable& 
   return definition.hash();
 }
 
-std::string MysqlLog::resume_text(const LogPosition& position, const LogGroup& last) {
+std::string Log::resume_text(const LogPosition& position, const LogGroup& last) {
   return std::string(position.is_mariadb() ? kMariaDb : kMySql) + '\n' + position.text() + '\n' +
          last.text();
 }
 
-std::optional<std::pair<LogPosition, LogGroup>> MysqlLog::parse_resume(
+std::optional<std::pair<LogPosition, LogGroup>> Log::parse_resume(
     std::span<const std::string> lines) {
   const bool is_mariadb = lines[0] == kMariaDb;
   auto position = LogPosition::parse(lines[1], is_mariadb);
@@ -73,4 +73,4 @@ std::optional<std::pair<LogPosition, LogGroup>> MysqlLog::parse_resume(
   return std::pair(*std::move(position), *std::move(last));
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -30,7 +30,7 @@
 #include "mysql/log_position.h"
 #include "mysql/table.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
 class FollowedTable;
 class LogApplier;
@@ -79,7 +79,7 @@ struct Committed {
   bool covers_later(const CommitMark& mark) const { return !mark.is_xa_commit && covers(mark); }
 };
 
-struct MysqlLog {
+struct Log {
   using Id = LogGtid;
   using Position = LogPosition;
   using Place = LogPlace;
@@ -87,19 +87,19 @@ struct MysqlLog {
   using Mark = CommitMark;
   using Reach = LogReach;
   using View = ReadView;
-  using Committed = source::Committed;
-  using Plan = MysqlTable;
+  using Committed = mysql::Committed;
+  using Plan = TablePlan;
   using Table = FollowedTable;
   using Applier = LogApplier;
   using Event = std::string_view;
   using Format = LogBegin;
   using Reader = TableReader;
-  using Error = MysqlError;
+  using Error = mysql::Error;
 
-  static std::uint64_t definition_hash(const Target& target, const MysqlTable& plan);
+  static std::uint64_t definition_hash(const Target& target, const TablePlan& plan);
   static std::string resume_text(const LogPosition& position, const LogGroup& last);
   static std::optional<std::pair<LogPosition, LogGroup>> parse_resume(
       std::span<const std::string> lines);
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

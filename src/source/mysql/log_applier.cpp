@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using binlog::RowsKind;
@@ -44,10 +44,10 @@ std::expected<void, std::string> FollowedTable::map(const binlog::TableMap& map,
   }
   std::vector<binlog::ColumnChoice> choices;
   for (const std::size_t column : needed()) {
-    const MysqlColumn& planned = plan().columns[column];
+    const Column& planned = plan().columns[column];
     choices.push_back({.column = static_cast<std::uint32_t>(column),
                        .is_unsigned = planned.is_unsigned(),
-                       .is_binary = planned.type() == MysqlType::bytes,
+                       .is_binary = planned.type() == ColumnKind::bytes,
                        .is_null_only = plan().is_null_only(column)});
   }
   auto reader = binlog::RowReader::make(*layout, choices);
@@ -564,4 +564,4 @@ bool LogApplier::expects_more_than(const LogPosition& logged) const {
          });
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -50,7 +50,7 @@
 #include "source/transaction.h"
 #include "source/uuid_bytes.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
 // Whether a column as the log describes it can be the one that information_schema had when the
 // table was planned.
@@ -71,7 +71,7 @@ namespace cuckooguard::source {
 // Source: table maps as recorded from MariaDB 10.11 and 11.8 and MySQL 9.7 (tests/binlog/recorded).
 
 // Why not: "column `id` is int(11) in the schema and VARCHAR in the log".
-std::optional<std::string> why_not_the_same(const MysqlColumn& planned,
+std::optional<std::string> why_not_the_same(const Column& planned,
                                             const binlog::Column& logged,
                                             bool is_read);
 
@@ -81,7 +81,7 @@ std::optional<std::string> why_not_the_same(const MysqlColumn& planned,
 //
 // Threads: the source's. Errors: a sentence, after which the table is not to be trusted: the log
 // was not understood, and the table must be read again.
-class FollowedTable final : public TableChanges<MysqlLog> {
+class FollowedTable final : public TableChanges<Log> {
  public:
   using TableChanges::TableChanges;
 
@@ -291,4 +291,4 @@ class LogApplier {
   PreparedTransactions prepared_;
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -3,7 +3,7 @@
 
 #include "mysql/log_applier.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
 // What was applied comes again only at the beginning of a stream, if ever, and from the server that
 // wrote it. With gtid_strict_mode off, two servers that write at once may log the smaller number
@@ -19,7 +19,7 @@ void LogApplier::on_definition(const binlog::Query& query) {
   }
   calls_.on_definition();
   for (FollowedTable* const table : tables_.all()) {
-    const MysqlTable& plan = table->plan();
+    const TablePlan& plan = table->plan();
     if (binlog::may_be_about(query, plan.schema, plan.name) && is_news_to(*table)) {
       put_out_of_step(*table,
                       "its definition may have changed: " + std::string(query.text.substr(0, 100)));
@@ -55,4 +55,4 @@ void LogApplier::put_all_out_of_step(std::string_view why) {
   }
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -4,7 +4,7 @@
 
 #include "mysql/log_applier.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
 bool LogApplier::is_prepared_before(const FollowedTable& table) const {
   return tables_.has(table) && prepared_.is_any_before(tables_.join_of(table));
@@ -77,4 +77,4 @@ void LogApplier::put_late_out_of_step(const PreparedTransactions::Rows& rows) {
   }
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

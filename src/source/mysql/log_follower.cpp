@@ -20,7 +20,7 @@
 #include "mysql/tables.h"
 #include "source/source.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 // Waits until a MariaDB's engine has ended the XA transactions that its log has ended before: else
@@ -31,17 +31,17 @@ namespace {
 //   unknown: its PREPARE was not read. It is waited for too, but may be one that nobody will ever
 //   end; or one whose verdict was logged just before the log was begun to be read, which must then
 //   be done within kXaCommitMax.
-// Threads: its own. Errors: MysqlError, also if one that was ended is not done after kXaCommitMax:
+// Threads: its own. Errors: Error, also if one that was ended is not done after kXaCommitMax:
 // the load must be tried again.
 
 inline constexpr std::chrono::seconds kXaCommitMax{1};
 
 constexpr std::chrono::milliseconds kPause{2};  // between looks
 
-std::expected<void, MysqlError> wait_for_xa_commits(MysqlConnection& connection,
-                                                    TableSet<MysqlLog>& tables,
-                                                    const Clock& clock,
-                                                    const std::stop_token& stop) {
+Done wait_for_xa_commits(Connection& connection,
+                         TableSet<Log>& tables,
+                         const Clock& clock,
+                         const std::stop_token& stop) {
   if (!connection.is_mariadb()) {
     return {};
   }
@@ -70,8 +70,7 @@ std::expected<void, MysqlError> wait_for_xa_commits(MysqlConnection& connection,
   }
   const bool is_one_late =
       std::ranges::any_of(*all, [&](const binlog::Xid& xid) { return is(xid, XaState::ended); });
-  return is_one_late ? failed("an XA transaction that the log has ended is not done yet")
-                     : std::expected<void, MysqlError>();
+  return is_one_late ? failed("an XA transaction that the log has ended is not done yet") : Done();
 }
 
 // `auto` goes on with max_lag where the server does not serve it.
@@ -79,8 +78,8 @@ bool must_be_strict(const Target& target) {
   return target.settings.consistency == config::Consistency::strict;
 }
 
-void check_tables(MysqlConnection& connection, const Target& target, std::vector<Refusal>& all) {
-  const auto tables = list_mysql_tables(connection, target.settings.source.tables);
+void check_tables(Connection& connection, const Target& target, std::vector<Refusal>& all) {
+  const auto tables = list_tables(connection, target.settings.source.tables);
   if (!tables) {
     if (const auto* const why = std::get_if<std::string>(&tables.error())) {
       all.push_back({.ns = target.settings.name, .what = *why});
@@ -88,7 +87,7 @@ void check_tables(MysqlConnection& connection, const Target& target, std::vector
     return;
   }
   for (const std::string& table : *tables) {
-    const auto plan = plan_mysql_table(connection, target, table);
+    const auto plan = plan_table(connection, target, table);
     if (const auto* const why = plan ? nullptr : std::get_if<std::string>(&plan.error())) {
       all.push_back({.ns = target.settings.name, .table = table, .what = *why});
     }
@@ -97,7 +96,7 @@ void check_tables(MysqlConnection& connection, const Target& target, std::vector
 
 }  // namespace
 
-LockProbe::LockProbe(MysqlLogin login, std::string identity, Clock clock)
+LockProbe::LockProbe(Login login, std::string identity, Clock clock)
     : login_(std::move(login)),
       identity_(std::move(identity)),
       clock_(std::move(clock)),
@@ -116,12 +115,12 @@ bool LockProbe::is_connected() {
   return true;
 }
 
-bool LockProbe::is_somebody_waiting(const MysqlTable& table) {
+bool LockProbe::is_somebody_waiting(const TablePlan& table) {
   constexpr unsigned kLockWaitTimeout = 1205;
   bool is_refused = false;
   if (is_connected() && connection_) {
-    const auto read = connection_->ask("SELECT 1 FROM " + quoted_mysql_name(table.schema) + "." +
-                                       quoted_mysql_name(table.name) + " LIMIT 0");
+    const auto read = connection_->ask("SELECT 1 FROM " + quoted_name(table.schema) + "." +
+                                       quoted_name(table.name) + " LIMIT 0");
     is_refused = !read && read.error().code == kLockWaitTimeout;
     if (!read && read.error().is_lost()) {
       connection_.reset();
@@ -131,7 +130,7 @@ bool LockProbe::is_somebody_waiting(const MysqlTable& table) {
   return is_refused;
 }
 
-std::expected<TableReader, MysqlError> TableReader::open(const Settings& settings) {
+Expected<TableReader> TableReader::open(const Settings& settings) {
   auto connection = open_same_server(settings.login, settings.identity);
   if (!connection) {
     return std::unexpected(connection.error());
@@ -139,17 +138,17 @@ std::expected<TableReader, MysqlError> TableReader::open(const Settings& setting
   return TableReader(*std::move(connection), settings);
 }
 
-std::expected<LogPosition, MysqlError> TableReader::position() {
+Expected<LogPosition> TableReader::position() {
   return server_position(connection_);
 }
 
-std::expected<void, MysqlError> TableReader::list(TableSet<MysqlLog>& tables) {
+Done TableReader::list(TableSet<Log>& tables) {
   return list_tables(tables, connection_);
 }
 
-std::expected<ReadView, MysqlError> TableReader::open_view(const LogPosition& from,
-                                                           TableSet<MysqlLog>& tables,
-                                                           const std::stop_token& stop) {
+Expected<ReadView> TableReader::open_view(const LogPosition& from,
+                                          TableSet<Log>& tables,
+                                          const std::stop_token& stop) {
   if (auto done = wait_for_xa_commits(connection_, tables, settings_.clock, stop); !done) {
     return std::unexpected(done.error());
   }
@@ -157,12 +156,12 @@ std::expected<ReadView, MysqlError> TableReader::open_view(const LogPosition& fr
       from, [this] { return settings_.open_view(connection_); }, [this] { return close_view(); });
 }
 
-std::expected<TableEstimate, MysqlError> TableReader::size(const MysqlTable& plan) {
+Expected<TableEstimate> TableReader::size(const TablePlan& plan) {
   locks_.emplace(settings_.login, settings_.identity, settings_.clock);
-  return size_of_mysql_table(connection_, plan.name);
+  return size_of_table(connection_, plan.name);
 }
 
-bool TableReader::is_somebody_waiting(const MysqlTable& plan) {
+bool TableReader::is_somebody_waiting(const TablePlan& plan) {
   return locks_ && locks_->is_due() && locks_->is_somebody_waiting(plan);
 }
 
@@ -189,11 +188,11 @@ void LogFollower::finish() {
   tables_.log.expire_all();
 }
 
-std::vector<Refusal> LogFollower::check(std::span<const MysqlLogin> logins,
+std::vector<Refusal> LogFollower::check(std::span<const Login> logins,
                                         std::span<const Target> targets) {
   std::vector<Refusal> all;
-  for (const MysqlLogin& login : logins) {
-    auto connection = MysqlConnection::open(login);
+  for (const Login& login : logins) {
+    auto connection = Connection::open(login);
     if (!connection) {
       if (!connection.error().is_lost()) {  // reached, and not let in
         return {{.ns = "", .what = connection.error().what}};
@@ -222,9 +221,9 @@ std::vector<Refusal> LogFollower::check(std::span<const MysqlLogin> logins,
 // --- connecting ---
 
 LogFollower::Duration LogFollower::connect(const std::stop_token& stop) {
-  MysqlError last;
+  Error last;
   std::string refusals;
-  for (const MysqlLogin& login : settings_.logins) {
+  for (const Login& login : settings_.logins) {
     const auto done = connect_to(login);
     if (done || stop.stop_requested()) {
       return Duration::zero();
@@ -238,8 +237,8 @@ LogFollower::Duration LogFollower::connect(const std::stop_token& stop) {
   return lose(refusals.empty() ? last : refused(refusals).error());
 }
 
-LogFollower::Done LogFollower::connect_to(const MysqlLogin& login) {
-  auto connection = MysqlConnection::open(login);
+Done LogFollower::connect_to(const Login& login) {
+  auto connection = Connection::open(login);
   if (!connection) {
     return std::unexpected(connection.error());
   }
@@ -290,8 +289,7 @@ LogFollower::Done LogFollower::connect_to(const MysqlLogin& login) {
                        .standing = *standing});
 }
 
-LogFollower::Done LogFollower::decide_whether_it_goes_on(MysqlConnection& connection,
-                                                         std::string_view identity) {
+Done LogFollower::decide_whether_it_goes_on(Connection& connection, std::string_view identity) {
   if (!tables_.log.has_begun() || is_position_gone_) {
     return {};
   }
@@ -299,14 +297,13 @@ LogFollower::Done LogFollower::decide_whether_it_goes_on(MysqlConnection& connec
   if (!position) {
     return std::unexpected(position.error());
   }
-  const Successor<MysqlLog> server{
+  const Successor<Log> server{
       .identity = identity, .is_cluster = is_cluster_, .position = *position};
   is_position_gone_ = !server.goes_on(identity_, tables_.log.position());
   return {};
 }
 
-std::expected<MysqlServer, MysqlError> LogFollower::check_server(
-    MysqlConnection& connection) const {
+Expected<Server> LogFollower::check_server(Connection& connection) const {
   auto server = ask_server(connection);
   if (!server) {
     return server;
@@ -326,7 +323,7 @@ std::expected<MysqlServer, MysqlError> LogFollower::check_server(
   return refused("the server cannot be followed: " + why);
 }
 
-LogFollower::Done LogFollower::begin_anew(TableReader& reader) {
+Done LogFollower::begin_anew(TableReader& reader) {
   loader_.reset();
   if (may_take_up()) {
     const auto taken_up = take_up(reader, is_cluster_);
@@ -337,7 +334,7 @@ LogFollower::Done LogFollower::begin_anew(TableReader& reader) {
       return {};
     }
   }
-  MysqlConnection& connection = reader.connection();
+  Connection& connection = reader.connection();
   // Before the position: what is logged in between comes, and is skipped.
   begins_at_.reset();
   const bool is_earlier_there = !std::exchange(is_earlier_gone_, false);
@@ -362,7 +359,7 @@ LogFollower::Done LogFollower::begin_anew(TableReader& reader) {
   return {};
 }
 
-LogFollower::Done LogFollower::begin_stream(const Before& before) {
+Done LogFollower::begin_stream(const Before& before) {
   auto connection = open_same_server(login_, identity_);
   if (!connection) {
     return std::unexpected(connection.error());
@@ -385,7 +382,7 @@ LogFollower::Done LogFollower::begin_stream(const Before& before) {
   begin_checkpoints();
   begin_probe(before);
   // A log that stands still would be waited for as long as the server before goes on proving it.
-  begin_watch<MysqlConnection>(login_, server_identity, [this] { stream_->interrupt(); });
+  begin_watch<Connection>(login_, server_identity, [this] { stream_->interrupt(); });
   return {};
 }
 
@@ -443,7 +440,7 @@ LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
   return lose(done.error());
 }
 
-LogFollower::Done LogFollower::follow_one(const std::stop_token& stop) {
+Done LogFollower::follow_one(const std::stop_token& stop) {
   const auto next = stream_->next();
   if (!next) {
     return std::unexpected(next.error());
@@ -463,4 +460,4 @@ void LogFollower::disconnect() {
   stream_.reset();
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -60,32 +60,30 @@
 #include "source/feeds.h"
 #include "source/source.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
 // Finds the tables that a set's patterns match, until no doubt is left, if it is time to.
 //
-// Threads: the caller's. Errors: MysqlError if the connection is lost. A namespace whose tables
+// Threads: the caller's. Errors: Error if the connection is lost. A namespace whose tables
 // cannot be listed passes, and says why; other tables are not held up by it. Limits: kListingsMax
 // questions; then the doubt is left for the next time.
 
 inline constexpr int kListingsMax = 1000;
 
-std::expected<void, MysqlError> list_tables(TableSet<MysqlLog>& tables,
-                                            MysqlConnection& connection);
+Done list_tables(TableSet<Log>& tables, Connection& connection);
 
 // Opens a table, which waits for the definition that is being carried out on it. The server's
 // answer.
-using OpenTable = std::function<std::expected<void, MysqlError>(const std::string& table)>;
+using OpenTable = std::function<Done(const std::string& table)>;
 
 // Whether not one of these tables exists, although a listing has missed them all. An error if that
 // of one cannot be told.
-std::expected<bool, MysqlError> are_all_gone(const std::vector<std::string>& tables,
-                                             const OpenTable& open);
+Expected<bool> are_all_gone(const std::vector<std::string>& tables, const OpenTable& open);
 
 // A session in which tables are read, as a TableLoader wants it (follow/table_loader.h), and in
 // which a restart looks at them (follow/restore.h).
 //
-// Threads: one, but interrupt(), which is any's. Errors: MysqlError. Limits: whoever waits for a
+// Threads: one, but interrupt(), which is any's. Errors: Error. Limits: whoever waits for a
 // lock on a table that is read, or for who waits, waits LockProbe::kEvery and a little.
 
 // Whether somebody waits for a lock on a table that a load holds by reading it.
@@ -106,59 +104,57 @@ class LockProbe {
   static constexpr std::chrono::seconds kEvery{1};
 
   // `identity`: of the server that is read, server_identity().
-  LockProbe(MysqlLogin login, std::string identity, Clock clock);
+  LockProbe(Login login, std::string identity, Clock clock);
 
   bool is_due() const { return clock_() >= next_; }
-  bool is_somebody_waiting(const MysqlTable& table);
+  bool is_somebody_waiting(const TablePlan& table);
 
  private:
   bool is_connected();
 
-  MysqlLogin login_;
+  Login login_;
   std::string identity_;
   Clock clock_;
   TimePoint next_;
-  std::optional<MysqlConnection> connection_;
+  std::optional<Connection> connection_;
 };
 
 class TableReader {
  public:
   struct Settings {
-    MysqlLogin login;
+    Login login;
     std::string identity;  // of the server that is followed: server_identity()
     OpenView open_view;
     Clock clock;
   };
 
-  static std::expected<TableReader, MysqlError> open(const Settings& settings);
+  static Expected<TableReader> open(const Settings& settings);
   // In a session that is open.
-  TableReader(MysqlConnection connection, Settings settings)
+  TableReader(Connection connection, Settings settings)
       : connection_(std::move(connection)), settings_(std::move(settings)) {}
 
-  MysqlConnection& connection() { return connection_; }
-  std::expected<LogPosition, MysqlError> position();
-  std::expected<void, MysqlError> list(TableSet<MysqlLog>& tables);
-  std::expected<MysqlTable, MysqlTrouble> plan(const Target& target, const std::string& table) {
-    return plan_mysql_table(connection_, target, table);
+  Connection& connection() { return connection_; }
+  Expected<LogPosition> position();
+  Done list(TableSet<Log>& tables);
+  std::expected<TablePlan, TableTrouble> plan(const Target& target, const std::string& table) {
+    return plan_table(connection_, target, table);
   }
   // Once those XA transactions are done that the log has ended (log_follower.cpp).
-  std::expected<ReadView, MysqlError> open_view(const LogPosition& from,
-                                                TableSet<MysqlLog>& tables,
-                                                const std::stop_token& stop);
-  std::expected<void, MysqlError> close_view() { return source::close_view(connection_); }
-  std::expected<TableEstimate, MysqlError> size(const MysqlTable& plan);
-  std::expected<std::optional<std::string>, MysqlError> count(const MysqlTable& plan) {
+  Expected<ReadView> open_view(const LogPosition& from,
+                               TableSet<Log>& tables,
+                               const std::stop_token& stop);
+  Done close_view() { return mysql::close_view(connection_); }
+  Expected<TableEstimate> size(const TablePlan& plan);
+  Expected<std::optional<std::string>> count(const TablePlan& plan) {
     return connection_.value(plan.count_sql());
   }
-  std::expected<MysqlRows, MysqlError> stream(const MysqlTable& plan) {
-    return connection_.stream(plan.select_sql());
-  }
+  Expected<Rows> stream(const TablePlan& plan) { return connection_.stream(plan.select_sql()); }
   // Asked LockProbe::kEvery at most.
-  bool is_somebody_waiting(const MysqlTable& plan);
+  bool is_somebody_waiting(const TablePlan& plan);
   void interrupt() const { connection_.interrupt(); }
 
  private:
-  MysqlConnection connection_;
+  Connection connection_;
   Settings settings_;
   std::optional<LockProbe> locks_;  // since the first table's rows
 };
@@ -166,12 +162,12 @@ class TableReader {
 // A connection on which a server sends its binary log, from a position on.
 //
 // The server speaks at least once per kHeartbeatEvery; whoever hears nothing for
-// MysqlLogin::timeout has lost it. A heartbeat proves that the connection lives, not that it is
+// Login::timeout has lost it. A heartbeat proves that the connection lives, not that it is
 // current (docs/design.md, Sources).
 //
 // Threads: the source's; interrupt() from any.
-// Errors: MysqlError; is_position_gone() if the server has purged, or never had, what comes behind
-// the position: a new snapshot is due. Limits: those of MysqlConnection.
+// Errors: Error; is_position_gone() if the server has purged, or never had, what comes behind
+// the position: a new snapshot is due. Limits: those of Connection.
 // Source: MariaDB's "Replication Protocol", MySQL's COM_BINLOG_DUMP_GTID; seen with both servers.
 
 inline constexpr std::chrono::milliseconds kHeartbeatEvery{200};
@@ -186,44 +182,43 @@ class LogStream {
   };
 
   // Takes the connection over: it can do nothing else from now on.
-  static std::expected<LogStream, MysqlError> begin(MysqlConnection connection,
-                                                    const LogPosition& position,
-                                                    const Settings& settings);
+  static Expected<LogStream> begin(Connection connection,
+                                   const LogPosition& position,
+                                   const Settings& settings);
 
   // The next event's bytes, valid until the next call; nothing at the end, with `ends_at_last`.
-  std::expected<std::optional<std::string_view>, MysqlError> next();
+  Expected<std::optional<std::string_view>> next();
 
   // Of the events that come before the first format description.
   binlog::ChecksumAlgorithm checksum() const { return checksum_; }
   void interrupt() const { connection_.interrupt(); }
 
  private:
-  LogStream(MysqlConnection connection, binlog::ChecksumAlgorithm checksum)
+  LogStream(Connection connection, binlog::ChecksumAlgorithm checksum)
       : connection_(std::move(connection)), checksum_(checksum) {}
 
-  MysqlConnection connection_;
+  Connection connection_;
   binlog::ChecksumAlgorithm checksum_;
 };
 
-bool is_position_gone(const MysqlError& error);
+bool is_position_gone(const Error& error);
 
 struct LogFollowerSettings {
-  std::string name;                // of the source
-  std::vector<MysqlLogin> logins;  // tried in this order
+  std::string name;           // of the source
+  std::vector<Login> logins;  // tried in this order
   std::optional<std::uint32_t> server_id;
   std::chrono::nanoseconds max_lag;
-  OpenView open_view = source::open_view;
+  OpenView open_view = mysql::open_view;
   Storage storage;
-  Observer* observer = nullptr;                                    // with storage
-  std::shared_ptr<FollowedServer<MysqlLogin>> followed = nullptr;  // is told; may be null
+  Observer* observer = nullptr;                               // with storage
+  std::shared_ptr<FollowedServer<Login>> followed = nullptr;  // is told; may be null
   Asking asking{};
 };
 
-class LogFollower final : public ServerFollower<MysqlLog> {
+class LogFollower final : public ServerFollower<Log> {
  public:
   // What the operator can mend, if a server can be reached: one that cannot is no refusal.
-  static std::vector<Refusal> check(std::span<const MysqlLogin> logins,
-                                    std::span<const Target> targets);
+  static std::vector<Refusal> check(std::span<const Login> logins, std::span<const Target> targets);
 
   LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock);
   LogFollower(const LogFollower&) = delete;
@@ -237,15 +232,15 @@ class LogFollower final : public ServerFollower<MysqlLog> {
   struct Before {
     bool logs_what_it_replicates;
     std::string upheavals;
-    MysqlStanding standing;
+    Standing standing;
   };
 
   bool is_connected() const override { return stream_ != nullptr; }
   Duration connect(const std::stop_token& stop) override;
   void disconnect() override;
-  Done connect_to(const MysqlLogin& login);
-  Done decide_whether_it_goes_on(MysqlConnection& connection, std::string_view identity);
-  std::expected<MysqlServer, MysqlError> check_server(MysqlConnection& connection) const;
+  Done connect_to(const Login& login);
+  Done decide_whether_it_goes_on(Connection& connection, std::string_view identity);
+  Expected<Server> check_server(Connection& connection) const;
   Done begin_anew(TableReader& reader);
   TableReader::Settings reader_settings() const override {
     return {
@@ -259,7 +254,7 @@ class LogFollower final : public ServerFollower<MysqlLog> {
   LogFollowerSettings settings_;
   std::minstd_rand random_;
 
-  MysqlLogin login_;         // of the server that is followed
+  Login login_;              // of the server that is followed
   bool is_cluster_ = false;  // of several, any of which may go on where another has been
   // Its log does not have what comes before the server's own position, or its numbers were set back
   // behind the beginning of its log: it is read from its end, wherever that is.
@@ -269,4 +264,4 @@ class LogFollower final : public ServerFollower<MysqlLog> {
   std::unique_ptr<ServerProbe> probe_;
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

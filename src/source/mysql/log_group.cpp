@@ -8,7 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 constexpr std::string_view kNone = "-";
@@ -124,4 +124,4 @@ void GroupDigest::add_rows(const binlog::Rows& rows) {
   XXH3_64bits_update(xxh3(state_.get()), rows.images.data(), rows.images.size());
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

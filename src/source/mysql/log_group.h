@@ -25,7 +25,7 @@
 #include "mysql/log_place.h"
 #include "mysql/log_position.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
 struct LogGroup {
   LogGtid gtid;
@@ -67,4 +67,4 @@ class GroupDigest {
   std::string rows_of_;                                        // what came last
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

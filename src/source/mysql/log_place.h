@@ -15,7 +15,7 @@
 
 #include "binlog/event.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
 struct LogPlace {
   std::string file;
@@ -86,4 +86,4 @@ class LogPlaceCounter {
   LogPlace place_;
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

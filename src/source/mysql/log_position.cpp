@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 template <class Position>
@@ -127,4 +127,4 @@ LogPosition LogPosition::one_earlier(const LogServer& server) const {
   return before(*last, is_first ? std::nullopt : std::optional<LogGtid>(one_less));
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -13,7 +13,7 @@
 #include "binlog/mariadb_position.h"
 #include "binlog/mysql_gtid_set.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
 using LogGtid = std::variant<binlog::MariaDbGtid, binlog::MySqlGtid>;
 
@@ -68,4 +68,4 @@ class LogPosition {
   std::variant<binlog::MariaDbPosition, binlog::MySqlGtidSet> position_;
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

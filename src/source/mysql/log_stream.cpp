@@ -3,7 +3,7 @@
 
 #include "mysql/log_follower.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 constexpr std::uint8_t kDump = 18;
@@ -38,7 +38,7 @@ std::string mysql_payload(const LogStream::Settings& settings, const LogPosition
   return payload + set;
 }
 
-std::string session_sql(const MysqlConnection& connection,
+std::string session_sql(const Connection& connection,
                         const LogPosition& position,
                         bool is_by_place) {
   const auto period = std::to_string(std::chrono::nanoseconds(kHeartbeatEvery).count());
@@ -59,9 +59,9 @@ std::string session_sql(const MysqlConnection& connection,
 
 }  // namespace
 
-std::expected<LogStream, MysqlError> LogStream::begin(MysqlConnection connection,
-                                                      const LogPosition& position,
-                                                      const Settings& settings) {
+Expected<LogStream> LogStream::begin(Connection connection,
+                                     const LogPosition& position,
+                                     const Settings& settings) {
   if (auto set = connection.run(session_sql(connection, position, settings.place.has_value()));
       !set) {
     return std::unexpected(set.error());
@@ -83,7 +83,7 @@ std::expected<LogStream, MysqlError> LogStream::begin(MysqlConnection connection
                                                      : binlog::ChecksumAlgorithm::none);
 }
 
-std::expected<std::optional<std::string_view>, MysqlError> LogStream::next() {
+Expected<std::optional<std::string_view>> LogStream::next() {
   const auto packet = connection_.read_packet();
   if (!packet) {
     return std::unexpected(packet.error());
@@ -95,7 +95,7 @@ std::expected<std::optional<std::string_view>, MysqlError> LogStream::next() {
   return std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
 
-bool is_position_gone(const MysqlError& error) {
+bool is_position_gone(const Error& error) {
   constexpr unsigned kMasterFatal = 1236;
   constexpr unsigned kGtidNotFound = 1945;  // MariaDB: ER_GTID_START_FROM_BINLOG_HOLE and its kin
   constexpr unsigned kGtidNotInLog = 1955;  // MariaDB: ER_GTID_POSITION_NOT_FOUND_IN_BINLOG2
@@ -107,4 +107,4 @@ bool is_position_gone(const MysqlError& error) {
   return error.code == kMasterFatal || (error.code >= kGtidNotFound && error.code <= kGtidNotInLog);
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

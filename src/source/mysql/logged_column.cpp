@@ -8,7 +8,7 @@
 
 #include "mysql/log_applier.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using binlog::ColumnType;
@@ -97,7 +97,7 @@ std::size_t labels_of(std::string_view column_type) {
   return labels;
 }
 
-bool is_of_its_kind(const MysqlColumn& planned, const binlog::Column& logged) {
+bool is_of_its_kind(const Column& planned, const binlog::Column& logged) {
   const std::string word = " " + planned.data_type + " ";
   bool is_known = false;
   for (const LoggedAs& each : kLoggedAs) {
@@ -111,13 +111,13 @@ bool is_of_its_kind(const MysqlColumn& planned, const binlog::Column& logged) {
 }
 
 // As many bytes as `planned` has. Compressed columns have one more.
-bool has_its_bytes(const MysqlColumn& planned, const binlog::Column& logged) {
+bool has_its_bytes(const Column& planned, const binlog::Column& logged) {
   return planned.bytes == 0 || logged.shape.length == planned.bytes ||
          logged.shape.type == ColumnType::mariadb_varchar_compressed;
 }
 
 // Of the two, which are of one kind.
-bool has_its_size(const MysqlColumn& planned, const binlog::Column& logged) {
+bool has_its_size(const Column& planned, const binlog::Column& logged) {
   const std::string_view type = planned.column_type;
   switch (logged.shape.type) {
     case ColumnType::string:
@@ -145,23 +145,23 @@ bool has_its_size(const MysqlColumn& planned, const binlog::Column& logged) {
 }
 
 // BINARY and VARBINARY have no character set.
-bool has_its_character(const MysqlColumn& planned, const binlog::Column& logged) {
+bool has_its_character(const Column& planned, const binlog::Column& logged) {
   if (!logged.collation ||
       !is_one_of(planned.data_type, {"char", "varchar", "binary", "varbinary"})) {
     return true;
   }
-  const bool is_binary = planned.type() == MysqlType::bytes;
+  const bool is_binary = planned.type() == ColumnKind::bytes;
   return (*logged.collation == binlog::Column::kBinaryCollation) == is_binary;
 }
 
-bool has_its_sign(const MysqlColumn& planned, const binlog::Column& logged) {
-  return planned.type() != MysqlType::integer || !logged.is_unsigned ||
+bool has_its_sign(const Column& planned, const binlog::Column& logged) {
+  return planned.type() != ColumnKind::integer || !logged.is_unsigned ||
          *logged.is_unsigned == planned.is_unsigned();
 }
 
 }  // namespace
 
-std::optional<std::string> why_not_the_same(const MysqlColumn& planned,
+std::optional<std::string> why_not_the_same(const Column& planned,
                                             const binlog::Column& logged,
                                             bool is_read) {
   const std::string subject =
@@ -188,4 +188,4 @@ std::optional<std::string> why_not_the_same(const MysqlColumn& planned,
   return std::nullopt;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

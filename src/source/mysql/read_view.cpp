@@ -8,16 +8,16 @@
 
 #include "mysql/server.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 constexpr unsigned kNotTold = 2027;  // CR_MALFORMED_PACKET: the answer is not what was asked for
 
-MysqlError not_told(const std::string& what) {
+Error not_told(const std::string& what) {
   return {.code = kNotTold, .what = "the server does not tell " + what};
 }
 
-std::expected<void, MysqlError> begin(MysqlConnection& connection) {
+Done begin(Connection& connection) {
   for (const char* const sql : {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
                                 "START TRANSACTION WITH CONSISTENT SNAPSHOT"}) {
     if (auto done = connection.run(sql); !done) {
@@ -27,7 +27,7 @@ std::expected<void, MysqlError> begin(MysqlConnection& connection) {
   return {};
 }
 
-std::expected<ReadView, MysqlError> open_mariadb_view(MysqlConnection& connection) {
+Expected<ReadView> open_mariadb_view(Connection& connection) {
   if (auto begun = begin(connection); !begun) {
     return std::unexpected(begun.error());
   }
@@ -49,7 +49,7 @@ std::expected<ReadView, MysqlError> open_mariadb_view(MysqlConnection& connectio
   return ReadView{.covered = *std::move(position), .window_end = std::nullopt};
 }
 
-std::expected<ReadView, MysqlError> open_mysql_view(MysqlConnection& connection) {
+Expected<ReadView> open_mysql_view(Connection& connection) {
   const auto executed = connection.value("SELECT @@global.gtid_executed");
   if (!executed) {
     return std::unexpected(executed.error());
@@ -70,7 +70,7 @@ std::expected<ReadView, MysqlError> open_mysql_view(MysqlConnection& connection)
 
 }  // namespace
 
-std::expected<LogPlace, MysqlError> committed_place(MysqlConnection& connection) {
+Expected<LogPlace> committed_place(Connection& connection) {
   const auto status = connection.ask(kCommittedSql);
   if (!status) {
     return std::unexpected(status.error());
@@ -78,7 +78,7 @@ std::expected<LogPlace, MysqlError> committed_place(MysqlConnection& connection)
   return committed_place(*status);
 }
 
-std::expected<LogPlace, MysqlError> committed_place(const MysqlAnswer& status) {
+Expected<LogPlace> committed_place(const Answer& status) {
   LogPlace place;
   for (const auto& row : status) {
     if (row[0].value_or("").ends_with("file")) {
@@ -93,7 +93,7 @@ std::expected<LogPlace, MysqlError> committed_place(const MysqlAnswer& status) {
   return place;
 }
 
-std::expected<std::set<binlog::Xid>, MysqlError> listed_xids(MysqlConnection& connection) {
+Expected<std::set<binlog::Xid>> listed_xids(Connection& connection) {
   const auto rows = connection.ask(kListedSql);
   if (!rows) {
     return std::unexpected(rows.error());
@@ -101,7 +101,7 @@ std::expected<std::set<binlog::Xid>, MysqlError> listed_xids(MysqlConnection& co
   return listed_xids(*rows);
 }
 
-std::set<binlog::Xid> listed_xids(const MysqlAnswer& rows) {
+std::set<binlog::Xid> listed_xids(const Answer& rows) {
   std::set<binlog::Xid> all;
   for (const auto& row : rows) {
     const std::string data = row[3].value_or("");
@@ -118,14 +118,13 @@ std::set<binlog::Xid> listed_xids(const MysqlAnswer& rows) {
   return all;
 }
 
-std::expected<ReadView, MysqlError> open_view(MysqlConnection& connection) {
+Expected<ReadView> open_view(Connection& connection) {
   return connection.is_mariadb() ? open_mariadb_view(connection) : open_mysql_view(connection);
 }
 
-std::expected<ReadView, MysqlError> open_current_view(
-    const LogPosition& applied,
-    const std::function<std::expected<ReadView, MysqlError>()>& open,
-    const std::function<std::expected<void, MysqlError>()>& close) {
+Expected<ReadView> open_current_view(const LogPosition& applied,
+                                     const std::function<Expected<ReadView>()>& open,
+                                     const std::function<Done()>& close) {
   for (int i = 0; i < kViewsMax; ++i) {
     auto view = open();
     if (!view || view->covered.covers(applied)) {
@@ -138,8 +137,8 @@ std::expected<ReadView, MysqlError> open_current_view(
   return failed("the server does not show what its log has");
 }
 
-std::expected<void, MysqlError> close_view(MysqlConnection& connection) {
+Done close_view(Connection& connection) {
   return connection.run("ROLLBACK");
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -21,7 +21,7 @@
 // (seen; notes on change following, 3 and 6; integration/exactness has the wrong ones, and catches
 // them).
 //
-// Threads: its own. Errors: MysqlError, also if the server does not tell. Limits: the view holds
+// Threads: its own. Errors: Error, also if the server does not tell. Limits: the view holds
 // the server's undo log back while it is open.
 // Source: https://mariadb.com/kb/en/enhancements-for-start-transaction-with-consistent-snapshot;
 // MySQL's binlog group commit; DBLog, arXiv 2010.12597, has the same rule for chunks.
@@ -39,31 +39,30 @@
 #include "mysql/log_place.h"
 #include "mysql/log_position.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
 // MariaDB: how far in its log its engine has committed.
-std::expected<LogPlace, MysqlError> committed_place(MysqlConnection& connection);
-std::expected<LogPlace, MysqlError> committed_place(const MysqlAnswer& status);
+Expected<LogPlace> committed_place(Connection& connection);
+Expected<LogPlace> committed_place(const Answer& status);
 inline constexpr std::string_view kCommittedSql = "SHOW STATUS LIKE 'binlog_snapshot_%'";
 // MariaDB: the XA transactions that it has prepared and not done.
-std::expected<std::set<binlog::Xid>, MysqlError> listed_xids(MysqlConnection& connection);
-std::set<binlog::Xid> listed_xids(const MysqlAnswer& rows);
+Expected<std::set<binlog::Xid>> listed_xids(Connection& connection);
+std::set<binlog::Xid> listed_xids(const Answer& rows);
 inline constexpr std::string_view kListedSql = "XA RECOVER";
 
 // Opens a view on the connection, for all that is selected on it until close_view().
-std::expected<ReadView, MysqlError> open_view(MysqlConnection& connection);
+Expected<ReadView> open_view(Connection& connection);
 
 // Opens and closes views until one shows all up to `applied`: the log may be ahead of what is
 // visible for as long as a commit takes. An error if none of kViewsMax does.
 inline constexpr int kViewsMax = 1000;
-std::expected<ReadView, MysqlError> open_current_view(
-    const LogPosition& applied,
-    const std::function<std::expected<ReadView, MysqlError>()>& open,
-    const std::function<std::expected<void, MysqlError>()>& close);
+Expected<ReadView> open_current_view(const LogPosition& applied,
+                                     const std::function<Expected<ReadView>()>& open,
+                                     const std::function<Done()>& close);
 
 // Where it is called from; tests put wrong positions in its place.
-using OpenView = std::expected<ReadView, MysqlError> (*)(MysqlConnection& connection);
+using OpenView = Expected<ReadView> (*)(Connection& connection);
 
-std::expected<void, MysqlError> close_view(MysqlConnection& connection);
+Done close_view(Connection& connection);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

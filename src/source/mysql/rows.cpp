@@ -8,26 +8,26 @@
 
 #include "mysql/connection.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 // A result may end early without an error: information_schema leaves out what it cannot look at for
 // now, and what comes behind the moment at which a statement is stopped. It says so in a warning.
-std::optional<MysqlError> why_cut_short(MYSQL* connection) {
+std::optional<Error> why_cut_short(MYSQL* connection) {
   // A wait for a lock, a deadlock, KILL QUERY, a table that is being defined; limits on time.
   constexpr std::array<unsigned, 6> kCutShort{1205, 1213, 1317, 1684, 1969, 3024};
   if (mysql_warning_count(connection) == 0) {
     return std::nullopt;
   }
   if (mysql_query(connection, "SHOW WARNINGS") != 0) {
-    return MysqlError::last_of(connection);
+    return Error::last_of(connection);
   }
   const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> warnings(
       mysql_store_result(connection), &mysql_free_result);
   while (MYSQL_ROW row = warnings == nullptr ? nullptr : mysql_fetch_row(warnings.get())) {
     const auto code = static_cast<unsigned>(std::strtoul(row[1], nullptr, 10));
     if (std::ranges::find(kCutShort, code) != kCutShort.end()) {
-      return MysqlError{.code = code, .what = row[2]};
+      return Error{.code = code, .what = row[2]};
     }
   }
   return std::nullopt;
@@ -35,23 +35,23 @@ std::optional<MysqlError> why_cut_short(MYSQL* connection) {
 
 }  // namespace
 
-void MysqlRows::Free::operator()(st_mysql_res* result) const {
+void Rows::Free::operator()(st_mysql_res* result) const {
   mysql_free_result(result);
 }
 
-MysqlRows::MysqlRows(st_mysql* connection, st_mysql_res* result)
+Rows::Rows(st_mysql* connection, st_mysql_res* result)
     : connection_(connection),
       result_(result),
       values_(result == nullptr ? 0 : mysql_num_fields(result)) {}
 
-std::expected<std::optional<MysqlRow>, MysqlError> MysqlRows::next() {
+Expected<std::optional<Row>> Rows::next() {
   if (result_ == nullptr) {  // the statement has no result at all
     return std::nullopt;
   }
   char** const row = mysql_fetch_row(result_.get());
   if (row == nullptr) {
     if (mysql_errno(connection_) != 0) {
-      return std::unexpected(MysqlError::last_of(connection_));
+      return std::unexpected(Error::last_of(connection_));
     }
     if (auto why = why_cut_short(connection_)) {
       return std::unexpected(*std::move(why));
@@ -63,10 +63,10 @@ std::expected<std::optional<MysqlRow>, MysqlError> MysqlRows::next() {
     values_[i] =
         row[i] == nullptr ? std::nullopt : std::optional(std::string_view(row[i], lengths[i]));
   }
-  return MysqlRow(values_);
+  return Row(values_);
 }
 
-std::vector<std::string> MysqlRows::names() const {
+std::vector<std::string> Rows::names() const {
   std::vector<std::string> names;
   names.reserve(values_.size());
   for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -75,14 +75,14 @@ std::vector<std::string> MysqlRows::names() const {
   return names;
 }
 
-std::expected<MysqlAnswer, MysqlError> MysqlRows::all() {
-  MysqlAnswer answer;
+Expected<Answer> Rows::all() {
+  Answer answer;
   while (answer.size() < kAnswerRowsMax) {
     const auto read = next();
     if (!read) {
       return std::unexpected(read.error());
     }
-    const std::optional<MysqlRow> row = *read;
+    const std::optional<Row> row = *read;
     if (!row) {
       break;
     }
@@ -91,4 +91,4 @@ std::expected<MysqlAnswer, MysqlError> MysqlRows::all() {
   return answer;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

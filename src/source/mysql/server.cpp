@@ -5,13 +5,13 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 constexpr unsigned kSyntaxError = 1064;
 constexpr unsigned kAccessDenied = 1227;
 
-std::string_view word(const MysqlRecord& record, std::string_view name) {
+std::string_view word(const Record& record, std::string_view name) {
   const auto found = record.find(name);
   if (found == record.end()) {
     return {};
@@ -30,7 +30,7 @@ std::uint32_t number(std::string_view text) {
   return value;
 }
 
-std::expected<MysqlRecord, MysqlError> variables(MysqlConnection& connection) {
+Expected<Record> variables(Connection& connection) {
   const auto rows = connection.ask(
       "SHOW GLOBAL VARIABLES WHERE variable_name IN ('log_bin', 'binlog_format', 'gtid_mode', "
       " 'server_uuid', 'server_id', 'log_slave_updates', "
@@ -38,20 +38,19 @@ std::expected<MysqlRecord, MysqlError> variables(MysqlConnection& connection) {
   if (!rows) {
     return std::unexpected(rows.error());
   }
-  MysqlRecord all;
+  Record all;
   for (const auto& row : *rows) {
     all.emplace(row[0].value_or(""), row[1]);
   }
   return all;
 }
 
-std::expected<std::vector<MysqlRecord>, MysqlError> replica_status(MysqlConnection& connection,
-                                                                   bool is_mariadb) {
+Expected<std::vector<Record>> replica_status(Connection& connection, bool is_mariadb) {
   return connection.ask_by_name(replica_status_sql(is_mariadb));
 }
 
 // True if it was a missing grant, which is then noted.
-bool is_missing(MysqlServer& server, const MysqlError& error, const char* grant) {
+bool is_missing(Server& server, const Error& error, const char* grant) {
   if (error.code != kAccessDenied) {
     return false;
   }
@@ -65,8 +64,7 @@ namespace {
 
 // What reading the log needs, which is asked for only when it is read. Rights that come by a role
 // may not be listed: then nothing is said here.
-std::expected<void, MysqlError> ask_for_log_grant(MysqlConnection& connection,
-                                                  MysqlServer& server) {
+Done ask_for_log_grant(Connection& connection, Server& server) {
   const auto grants = connection.ask("SHOW GRANTS");
   if (!grants) {
     return std::unexpected(grants.error());
@@ -88,7 +86,7 @@ std::expected<void, MysqlError> ask_for_log_grant(MysqlConnection& connection,
 
 }  // namespace
 
-std::expected<std::string, MysqlError> own_account(MysqlConnection& connection) {
+Expected<std::string> own_account(Connection& connection) {
   const auto user = connection.value("SELECT CURRENT_USER()");
   if (!user) {
     return std::unexpected(user.error());
@@ -98,7 +96,7 @@ std::expected<std::string, MysqlError> own_account(MysqlConnection& connection) 
   return "'" + account.substr(0, at) + "'@'" + account.substr(at + 1) + "'";
 }
 
-std::expected<std::string_view, MysqlError> log_status_sql(MysqlConnection& connection) {
+Expected<std::string_view> log_status_sql(Connection& connection) {
   constexpr std::string_view kOld = "SHOW MASTER STATUS";
   const auto status = connection.ask(kOld);
   if (status) {
@@ -110,7 +108,7 @@ std::expected<std::string_view, MysqlError> log_status_sql(MysqlConnection& conn
   return std::unexpected(status.error());
 }
 
-std::expected<MysqlRecord, MysqlError> log_status(MysqlConnection& connection) {
+Expected<Record> log_status(Connection& connection) {
   const auto sql = log_status_sql(connection);
   if (!sql) {
     return std::unexpected(sql.error());
@@ -119,10 +117,10 @@ std::expected<MysqlRecord, MysqlError> log_status(MysqlConnection& connection) {
   if (!status) {
     return std::unexpected(status.error());
   }
-  return status->empty() ? MysqlRecord{} : std::move(status->front());
+  return status->empty() ? Record{} : std::move(status->front());
 }
 
-std::expected<LogPlace, MysqlError> log_end(MysqlConnection& connection) {
+Expected<LogPlace> log_end(Connection& connection) {
   const auto status = log_status(connection);
   if (!status) {
     return std::unexpected(status.error());
@@ -130,7 +128,7 @@ std::expected<LogPlace, MysqlError> log_end(MysqlConnection& connection) {
   return log_end(*status);
 }
 
-std::expected<LogPlace, MysqlError> log_end(const MysqlRecord& status) {
+Expected<LogPlace> log_end(const Record& status) {
   const std::string position(word(status, "Position"));
   LogPlace end{.file = std::string(word(status, "File")),
                .position = std::strtoull(position.c_str(), nullptr, 10)};
@@ -140,8 +138,8 @@ std::expected<LogPlace, MysqlError> log_end(const MysqlRecord& status) {
   return end;
 }
 
-std::expected<MysqlServer, MysqlError> ask_server(MysqlConnection& connection) {
-  MysqlServer server{.is_mariadb = connection.is_mariadb(), .version = connection.server_version()};
+Expected<Server> ask_server(Connection& connection) {
+  Server server{.is_mariadb = connection.is_mariadb(), .version = connection.server_version()};
   const auto account = own_account(connection);
   if (!account) {
     return std::unexpected(account.error());
@@ -186,7 +184,7 @@ std::expected<MysqlServer, MysqlError> ask_server(MysqlConnection& connection) {
   return server;
 }
 
-std::vector<std::string> refusals(const MysqlServer& server) {
+std::vector<std::string> refusals(const Server& server) {
   std::vector<std::string> all;
   if (!server.has_log) {
     all.emplace_back(
@@ -243,7 +241,7 @@ std::string account_sql(const config::MysqlSource& settings, std::string_view re
          "PASSWORD:\n"
          "  CREATE USER IF NOT EXISTS " +
          account + " IDENTIFIED BY 'PASSWORD';\n  GRANT SELECT ON " +
-         quoted_mysql_name(settings.database) + ".* TO " + account +
+         quoted_name(settings.database) + ".* TO " + account +
          ";\n  GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO " + account +
          ";  -- MariaDB\n  GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO " + account +
          ";  -- MySQL";
@@ -261,7 +259,7 @@ std::string_view why_not_strict(bool is_replica) {
   return {};
 }
 
-std::string_view why_read_only(const MysqlStanding& standing, bool is_replica) {
+std::string_view why_read_only(const Standing& standing, bool is_replica) {
   if (standing.is_read_only && !is_replica) {
     return "the server is read-only, and no replica: another may have taken its place (SET GLOBAL "
            "read_only = 0, if not)";
@@ -269,9 +267,9 @@ std::string_view why_read_only(const MysqlStanding& standing, bool is_replica) {
   return {};
 }
 
-ReplicaLag replica_lag(const std::vector<MysqlRecord>& status, bool is_mariadb) {
+ReplicaLag replica_lag(const std::vector<Record>& status, bool is_mariadb) {
   std::chrono::seconds longest{0};
-  for (const MysqlRecord& channel : status) {
+  for (const Record& channel : status) {
     std::string_view running = word(channel, "Replica_SQL_Running");
     std::string_view behind = word(channel, "Seconds_Behind_Source");
     if (is_mariadb) {
@@ -286,8 +284,7 @@ ReplicaLag replica_lag(const std::vector<MysqlRecord>& status, bool is_mariadb) 
   return ReplicaLag{.is_replica = !status.empty(), .behind = longest};
 }
 
-std::expected<std::string, MysqlError> named_values(MysqlConnection& connection,
-                                                    std::string_view sql) {
+Expected<std::string> named_values(Connection& connection, std::string_view sql) {
   const auto found = connection.ask(std::string(sql));
   if (!found) {
     return std::unexpected(found.error());
@@ -295,7 +292,7 @@ std::expected<std::string, MysqlError> named_values(MysqlConnection& connection,
   return named_values(*found);
 }
 
-std::string named_values(const MysqlAnswer& rows) {
+std::string named_values(const Answer& rows) {
   std::string text;
   for (const auto& row : rows) {
     text += row[0].value_or("") + "=" + row[1].value_or("") + " ";
@@ -303,11 +300,11 @@ std::string named_values(const MysqlAnswer& rows) {
   return text;
 }
 
-std::expected<std::string, MysqlError> upheavals(MysqlConnection& connection) {
+Expected<std::string> upheavals(Connection& connection) {
   return named_values(connection, kUpheavalsSql);
 }
 
-std::expected<std::string_view, MysqlError> standing_sql(MysqlConnection& connection) {
+Expected<std::string_view> standing_sql(Connection& connection) {
   constexpr unsigned kUnknownVariable = 1193;
   if (!connection.is_mariadb()) {
     return "SELECT @@global.read_only";
@@ -325,21 +322,21 @@ std::expected<std::string_view, MysqlError> standing_sql(MysqlConnection& connec
   return std::unexpected(known.error());
 }
 
-std::expected<MysqlStanding, MysqlError> standing_of(const MysqlAnswer& answer, bool is_mariadb) {
+Expected<Standing> standing_of(const Answer& answer, bool is_mariadb) {
   const std::size_t first = is_mariadb ? 1 : 0;
   if (answer.size() != 1 || answer.front().size() <= first) {
     return failed("the server does not tell whether it is read-only");
   }
   const auto& row = answer.front();
   const std::string read_only = row[first].value_or("");
-  MysqlStanding standing{.is_read_only = read_only != "0" && read_only != "OFF"};
+  Standing standing{.is_read_only = read_only != "0" && read_only != "OFF"};
   for (std::size_t i = first + 1; i < row.size(); ++i) {
     standing.unlogged += row[i].value_or("") + ' ';
   }
   return standing;
 }
 
-std::expected<MysqlStanding, MysqlError> ask_standing(MysqlConnection& connection) {
+Expected<Standing> ask_standing(Connection& connection) {
   const auto sql = standing_sql(connection);
   if (!sql) {
     return std::unexpected(sql.error());
@@ -351,4 +348,4 @@ std::expected<MysqlStanding, MysqlError> ask_standing(MysqlConnection& connectio
   return standing_of(*answer, connection.is_mariadb());
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -8,7 +8,7 @@
 #include "mysql/read_view.h"
 #include "mysql/server.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 // What a MariaDB has replicated and has not in its log.
@@ -19,24 +19,23 @@ std::string_view position_sql(bool is_mariadb) {
   return is_mariadb ? "SELECT @@global.gtid_binlog_pos" : "SELECT @@global.gtid_executed";
 }
 
-std::expected<LogPosition, MysqlError> position_of(const std::optional<std::string>& text,
-                                                   bool is_mariadb) {
+Expected<LogPosition> position_of(const std::optional<std::string>& text, bool is_mariadb) {
   auto position = LogPosition::parse(text.value_or("?"), is_mariadb);
   if (!position) {
     constexpr unsigned kMalformed = 2027;  // CR_MALFORMED_PACKET
     return std::unexpected(
-        MysqlError{.code = kMalformed, .what = "the server does not tell how far its log is"});
+        Error{.code = kMalformed, .what = "the server does not tell how far its log is"});
   }
   return *std::move(position);
 }
 
-std::optional<std::string> first_value(const MysqlAnswer& rows) {
+std::optional<std::string> first_value(const Answer& rows) {
   return rows.size() == 1 && !rows.front().empty() ? rows.front().front() : std::nullopt;
 }
 
 // MySQL's set is read before its log's end.
-std::expected<void, MysqlError> take_log_status(const MysqlResult& told, ServerProbe::Word& word) {
-  const std::vector<MysqlRecord> rows = MysqlResult(told).records();
+Done take_log_status(const Result& told, ServerProbe::Word& word) {
+  const std::vector<Record> rows = Result(told).records();
   if (rows.size() != 1) {
     return failed("the server does not tell how far its log is");
   }
@@ -54,7 +53,7 @@ std::expected<void, MysqlError> take_log_status(const MysqlResult& told, ServerP
   return {};
 }
 
-std::expected<void, MysqlError> take_position(const MysqlAnswer& rows, ServerProbe::Word& word) {
+Done take_position(const Answer& rows, ServerProbe::Word& word) {
   auto position = position_of(first_value(rows), true);
   if (!position) {
     return std::unexpected(position.error());
@@ -97,7 +96,7 @@ class Question {
 
 }  // namespace
 
-std::expected<std::string, MysqlError> server_identity(MysqlConnection& connection) {
+Expected<std::string> server_identity(Connection& connection) {
   auto identity = named_values(connection,
                                "SHOW GLOBAL VARIABLES WHERE variable_name IN ('server_id', "
                                "'server_uuid', 'server_uid', 'hostname', 'port')");
@@ -114,9 +113,8 @@ std::expected<std::string, MysqlError> server_identity(MysqlConnection& connecti
   return identity;
 }
 
-std::expected<MysqlConnection, MysqlError> open_same_server(const MysqlLogin& login,
-                                                            std::string_view identity) {
-  auto connection = MysqlConnection::open(login);
+Expected<Connection> open_same_server(const Login& login, std::string_view identity) {
+  auto connection = Connection::open(login);
   if (!connection) {
     return connection;
   }
@@ -131,7 +129,7 @@ std::expected<MysqlConnection, MysqlError> open_same_server(const MysqlLogin& lo
   return connection;
 }
 
-std::expected<LogPosition, MysqlError> server_position(MysqlConnection& connection) {
+Expected<LogPosition> server_position(Connection& connection) {
   const bool is_mariadb = connection.is_mariadb();
   const auto rows = connection.ask(position_sql(is_mariadb));
   if (!rows) {
@@ -140,7 +138,7 @@ std::expected<LogPosition, MysqlError> server_position(MysqlConnection& connecti
   return position_of(first_value(*rows), is_mariadb);
 }
 
-std::expected<LogServer, MysqlError> log_server(MysqlConnection& connection) {
+Expected<LogServer> log_server(Connection& connection) {
   const bool is_mariadb = connection.is_mariadb();
   const auto found = connection.value(is_mariadb ? "SELECT @@global.gtid_domain_id"
                                                  : "SELECT @@global.server_uuid");
@@ -171,7 +169,7 @@ void ServerProbe::run(const std::stop_token& stop) {
   has_ended_.store(true, std::memory_order_release);
 }
 
-std::expected<void, std::string> ServerProbe::prepare(MysqlConnection& connection) {
+std::expected<void, std::string> ServerProbe::prepare(Connection& connection) {
   if (const auto allowed = connection.allow_several(); !allowed) {
     return std::unexpected(allowed.error().what);
   }
@@ -191,7 +189,7 @@ std::expected<void, std::string> ServerProbe::prepare(MysqlConnection& connectio
   return {};
 }
 
-std::string ServerProbe::why_not(const MysqlStanding& standing, const ReplicaLag& lag) const {
+std::string ServerProbe::why_not(const Standing& standing, const ReplicaLag& lag) const {
   if (standing.unlogged != settings_.standing.unlogged) {
     return "the server has joined a cluster, or has replicated what is not in its log";
   }
@@ -215,7 +213,7 @@ bool ServerProbe::is_whole_due() const {
   return !whole_at_ || settings_.clock() - *whole_at_ >= whole_every() || is_young(last_);
 }
 
-std::expected<ReplicaLag, std::string> ServerProbe::ask(MysqlConnection& connection, Word& word) {
+std::expected<ReplicaLag, std::string> ServerProbe::ask(Connection& connection, Word& word) {
   const bool is_whole = is_whole_due();
   auto lag = ask(connection, word, is_whole);
   if (lag && !is_whole && is_young(word)) {  // by now: the answer has taken its time
@@ -229,7 +227,7 @@ std::expected<ReplicaLag, std::string> ServerProbe::ask(MysqlConnection& connect
   return lag;
 }
 
-std::expected<ReplicaLag, std::string> ServerProbe::ask(MysqlConnection& connection,
+std::expected<ReplicaLag, std::string> ServerProbe::ask(Connection& connection,
                                                         Word& word,
                                                         bool is_whole) {
   const bool is_mariadb = connection.is_mariadb();
@@ -244,7 +242,7 @@ std::expected<ReplicaLag, std::string> ServerProbe::ask(MysqlConnection& connect
   }
   auto next = answers->begin();
   const ReplicaLag lag = replica_lag(std::move(*next++).records(), is_mariadb);
-  const MysqlResult standing = std::move(*next++);
+  const Result standing = std::move(*next++);
   const auto stands = standing_of(standing.rows, is_mariadb);
   const auto taken =
       is_mariadb ? take_position(standing.rows, word) : take_log_status(*next++, word);
@@ -305,4 +303,4 @@ std::string ServerProbe::ask_until_it_fails(const std::stop_token& stop) {
   return {};
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

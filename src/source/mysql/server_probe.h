@@ -13,7 +13,7 @@
 // as the sync. gtid_executed is asked with it, and must be applied, too.
 //
 // What a question is, in one round trip. The whole one: the replica's state, the position, how it
-// stands (MysqlStanding), upheavals (behind it: a position from before one is of the old log), what
+// stands (Standing), upheavals (behind it: a position from before one is of the old log), what
 // is committed. MariaDB spends 0.9 ms of a core on it, 0.4 ms of them on each status variable's
 // list, and more with many sessions; MySQL 0.35 ms, 0.25 ms of them on upheavals. So readers'
 // questions are short: without the last two: 0.09 ms (MariaDB 10.11, with 0 and with 500 idle
@@ -67,7 +67,7 @@
 #include "source/asking.h"
 #include "source/source.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
 // Before when all that was committed is in what a server has just said of its log.
 //
@@ -115,12 +115,12 @@ class ProofDates {
 class ServerProbe {
  public:
   struct Settings {
-    MysqlLogin login;
+    Login login;
     std::string identity;  // of the server that is followed: server_identity()
     bool logs_what_it_replicates = false;
     // From before its log was begun to be read:
     std::string upheavals;
-    MysqlStanding standing{};
+    Standing standing{};
     Clock clock;
     std::chrono::nanoseconds max_lag;
     Asking asking{};
@@ -153,13 +153,11 @@ class ServerProbe {
   void run(const std::stop_token& stop);
   // Why it has ended.
   std::string ask_until_it_fails(const std::stop_token& stop);
-  std::expected<ReplicaLag, std::string> ask(MysqlConnection& connection, Word& word);
-  std::expected<ReplicaLag, std::string> ask(MysqlConnection& connection,
-                                             Word& word,
-                                             bool is_whole);
-  std::expected<void, std::string> prepare(MysqlConnection& connection);
+  std::expected<ReplicaLag, std::string> ask(Connection& connection, Word& word);
+  std::expected<ReplicaLag, std::string> ask(Connection& connection, Word& word, bool is_whole);
+  std::expected<void, std::string> prepare(Connection& connection);
   // Why it cannot be followed any more; empty: it can.
-  std::string why_not(const MysqlStanding& standing, const ReplicaLag& lag) const;
+  std::string why_not(const Standing& standing, const ReplicaLag& lag) const;
   bool is_whole_due() const;
   bool is_young(const Word& word) const;
   std::chrono::nanoseconds whole_every() const {
@@ -179,17 +177,16 @@ class ServerProbe {
 };
 
 // All that has been committed: MariaDB's gtid_binlog_pos, MySQL's gtid_executed.
-std::expected<LogPosition, MysqlError> server_position(MysqlConnection& connection);
+Expected<LogPosition> server_position(Connection& connection);
 
 // By what the server's own groups are known in its position.
-std::expected<LogServer, MysqlError> log_server(MysqlConnection& connection);
+Expected<LogServer> log_server(Connection& connection);
 
 // Tells one server from another.
-std::expected<std::string, MysqlError> server_identity(MysqlConnection& connection);
+Expected<std::string> server_identity(Connection& connection);
 
 // An error if it is another server that answers: a name may lead to several, and what one says of
 // its log or its rows means nothing beside what another does.
-std::expected<MysqlConnection, MysqlError> open_same_server(const MysqlLogin& login,
-                                                            std::string_view identity);
+Expected<Connection> open_same_server(const Login& login, std::string_view identity);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -4,10 +4,8 @@
 #include <span>
 #include <string>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
-
-using Done = std::expected<void, MysqlError>;
 
 constexpr unsigned kUnknownVariable = 1193;
 
@@ -30,7 +28,7 @@ constexpr auto kEverywhere = std::to_array<std::string_view>({
     // Transactions that begin and end where we say.
     "autocommit = 1",
     "completion_type = 0",
-    // How long we may think, or wait; what waits for the server ends with MysqlLogin::timeout.
+    // How long we may think, or wait; what waits for the server ends with Login::timeout.
     "wait_timeout = 28800",
     "net_read_timeout = 60",
     "net_write_timeout = 600",
@@ -39,7 +37,7 @@ constexpr auto kEverywhere = std::to_array<std::string_view>({
 
 constexpr auto kMariaDb = std::to_array<std::string_view>({
     "max_statement_time = 0",
-    "max_error_count = 64",  // MysqlRows looks for warnings; MySQL lets administrators alone set it
+    "max_error_count = 64",  // Rows looks for warnings; MySQL lets administrators alone set it
     "idle_transaction_timeout = 0",
     "idle_readonly_transaction_timeout = 0",
     "idle_write_transaction_timeout = 0",
@@ -60,7 +58,7 @@ std::string statement(std::span<const std::string_view> settings) {
   return sql;
 }
 
-Done run(MysqlConnection& connection, const std::string& sql) {
+Done run(Connection& connection, const std::string& sql) {
   auto done = connection.run(sql);
   if (!done) {
     done.error().what += " (" + sql.substr(0, 100) + ")";
@@ -69,7 +67,7 @@ Done run(MysqlConnection& connection, const std::string& sql) {
 }
 
 // At once, or one by one where the server does not know them all.
-Done set(MysqlConnection& connection, std::span<const std::string_view> settings) {
+Done set(Connection& connection, std::span<const std::string_view> settings) {
   const auto done = run(connection, statement(settings));
   if (done || done.error().code != kUnknownVariable) {
     return done;
@@ -85,8 +83,7 @@ Done set(MysqlConnection& connection, std::span<const std::string_view> settings
 
 }  // namespace
 
-std::expected<void, MysqlError> settle_session(MysqlConnection& connection,
-                                               std::string_view database) {
+Done settle_session(Connection& connection, std::string_view database) {
   // First what ends statements, and a transaction that init_connect may have begun.
   const std::span<const std::string_view> own =
       connection.is_mariadb() ? std::span<const std::string_view>(kMariaDb) : kMySql;
@@ -102,7 +99,7 @@ std::expected<void, MysqlError> settle_session(MysqlConnection& connection,
       return done;
     }
   }
-  return database.empty() ? Done{} : run(connection, "USE " + quoted_mysql_name(database));
+  return database.empty() ? Done{} : run(connection, "USE " + quoted_name(database));
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

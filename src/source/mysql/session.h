@@ -6,7 +6,7 @@
 // CHAR is padded, no autocommit ... Each that could change a value, a number of rows, or whether
 // anything is read at all is given the value that the guard relies on.
 //
-// Threads: free functions. Errors: MysqlError, with the statement that was not allowed; a setting
+// Threads: free functions. Errors: Error, with the statement that was not allowed; a setting
 // that this release does not know is left out.
 // Source: `SHOW SESSION VARIABLES` of MariaDB 10.11 and MySQL 9.7, gone through one by one.
 #pragma once
@@ -16,9 +16,8 @@
 
 #include "mysql/connection.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
-std::expected<void, MysqlError> settle_session(MysqlConnection& connection,
-                                               std::string_view database);
+Done settle_session(Connection& connection, std::string_view database);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -10,7 +10,7 @@
 #include "keyspace/identity.h"
 #include "mysql/foreign_keys.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 constexpr std::string_view kUniqueKeysSql =
@@ -33,10 +33,10 @@ std::size_t number_of(const std::optional<std::string>& text) {
 
 class Planner {
  public:
-  Planner(MysqlConnection& connection, const Target& target, const std::string& table)
+  Planner(Connection& connection, const Target& target, const std::string& table)
       : connection_(connection), target_(target), wanted_(table) {}
 
-  std::expected<MysqlTable, MysqlTrouble> plan() {
+  std::expected<TablePlan, TableTrouble> plan() {
     for (const auto step : {&Planner::find_table,
                             &Planner::read_foreign_keys,
                             &Planner::read_columns,
@@ -53,7 +53,7 @@ class Planner {
   }
 
  private:
-  using Trouble = std::optional<MysqlTrouble>;
+  using Trouble = std::optional<TableTrouble>;
 
   std::string literal(std::string_view text) const { return connection_.escaped(text); }
 
@@ -77,7 +77,7 @@ class Planner {
       }
       if (row[2] != "InnoDB") {
         return "`" + table_.name + "` has the engine " + row[2].value_or("?") +
-               ", without consistent reads: ALTER TABLE " + quoted_mysql_name(table_.name) +
+               ", without consistent reads: ALTER TABLE " + quoted_name(table_.name) +
                " ENGINE = InnoDB";
       }
       return std::nullopt;
@@ -85,7 +85,7 @@ class Planner {
     return no_table();
   }
 
-  MysqlTrouble no_table() {
+  TableTrouble no_table() {
     const auto tables = connection_.ask(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()");
     if (!tables) {
@@ -119,11 +119,11 @@ class Planner {
       return columns.error();
     }
     for (auto& row : *columns) {
-      MysqlColumn column{.name = row[0].value_or(""),
-                         .data_type = lower(row[1].value_or("")),
-                         .column_type = lower(row[2].value_or("")),
-                         .charset = row[3].value_or(""),
-                         .collation = row[4].value_or("")};
+      Column column{.name = row[0].value_or(""),
+                    .data_type = lower(row[1].value_or("")),
+                    .column_type = lower(row[2].value_or("")),
+                    .charset = row[3].value_or(""),
+                    .collation = row[4].value_or("")};
       column.ordinal = table_.columns.size();
       column.nullable = row[5] != "NO";
       const std::string extra = lower(row[6].value_or(""));
@@ -150,8 +150,7 @@ class Planner {
         // own.
         table_.hidden_columns += row[2] == "HASH" ? 1 : 0;
       }
-      const auto column =
-          std::ranges::find(table_.columns, row[1].value_or(""), &MysqlColumn::name);
+      const auto column = std::ranges::find(table_.columns, row[1].value_or(""), &Column::name);
       if (column == table_.columns.end()) {
         unique_keys_.back().can_be_null = true;  // an expression
         continue;
@@ -174,13 +173,12 @@ class Planner {
   }
 
   std::expected<std::size_t, std::string> column_named(const std::string& wanted) const {
-    const auto column = std::ranges::find_if(table_.columns, [&wanted](const MysqlColumn& any) {
-      return lower(any.name) == lower(wanted);
-    });
+    const auto column = std::ranges::find_if(
+        table_.columns, [&wanted](const Column& any) { return lower(any.name) == lower(wanted); });
     if (column == table_.columns.end()) {
       std::vector<std::string_view> names;
       names.reserve(table_.columns.size());
-      for (const MysqlColumn& any : table_.columns) {
+      for (const Column& any : table_.columns) {
         names.emplace_back(any.name);
       }
       return std::unexpected("table `" + table_.name + "` has no column `" + wanted + "`" +
@@ -214,7 +212,7 @@ class Planner {
           std::ranges::find(placeholders, names[i], &keyspace::Placeholder::name);
       const std::size_t place = table_.identity[i];
       if (placeholder->type == keyspace::ValueType::uuid &&
-          table_.columns[place].type() == MysqlType::bytes) {
+          table_.columns[place].type() == ColumnKind::bytes) {
         table_.uuids.push_back(place);
       }
     }
@@ -256,25 +254,25 @@ class Planner {
     bool can_be_null = false;
   };
 
-  MysqlConnection& connection_;
+  Connection& connection_;
   const Target& target_;
   const std::string& wanted_;
-  MysqlTable table_;
+  TablePlan table_;
   std::vector<UniqueKey> unique_keys_;
-  std::vector<MysqlForeignKey> foreign_keys_;
+  std::vector<ForeignKey> foreign_keys_;
 };
 
 }  // namespace
 
-std::expected<MysqlTable, MysqlTrouble> plan_mysql_table(MysqlConnection& connection,
-                                                         const Target& target,
-                                                         const std::string& table) {
+std::expected<TablePlan, TableTrouble> plan_table(Connection& connection,
+                                                  const Target& target,
+                                                  const std::string& table) {
   return Planner(connection, target, table).plan();
 }
 
-std::string words_of(const MysqlTrouble& trouble) {
+std::string words_of(const TableTrouble& trouble) {
   const auto* const sentence = std::get_if<std::string>(&trouble);
-  return sentence != nullptr ? *sentence : std::get<MysqlError>(trouble).what;
+  return sentence != nullptr ? *sentence : std::get<Error>(trouble).what;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

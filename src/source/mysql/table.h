@@ -7,7 +7,7 @@
 // `deletes: trusted` where several rows can have one identity; foreign keys whose cascades change
 // rows without a word in the log.
 //
-// Threads: free functions. Errors: a sentence for the operator; MysqlError if the server itself
+// Threads: free functions. Errors: a sentence for the operator; Error if the server itself
 // failed.
 // Source: information_schema and SHOW CREATE TABLE of MariaDB 10.11 and MySQL 9.7; notes on change
 // following, 3 and 10.
@@ -24,12 +24,12 @@
 #include "mysql/connection.h"
 #include "source/source.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
-struct MysqlTable : RowPlan {
+struct TablePlan : RowPlan {
   std::string schema;
   std::string name;
-  std::vector<MysqlColumn> columns;  // all of them, in their order
+  std::vector<Column> columns;       // all of them, in their order
   std::size_t hidden_columns = 0;    // behind them, which only the log shows
   std::vector<std::size_t> uuids{};  // of the identity: those that have 16 bytes for a key's text
   config::UuidOrder uuid_order = config::UuidOrder::plain;
@@ -37,19 +37,19 @@ struct MysqlTable : RowPlan {
   std::string select_sql() const;
   std::string count_sql() const;  // of its rows
   bool is_uuid(std::size_t column) const { return std::ranges::count(uuids, column) > 0; }
-  bool operator==(const MysqlTable&) const = default;
+  bool operator==(const TablePlan&) const = default;
 
  private:
   std::string selected(std::size_t column) const;
 };
 
 // A sentence, or the server's failure.
-using MysqlTrouble = std::variant<std::string, MysqlError>;  // a sentence, or what the server said
+using TableTrouble = std::variant<std::string, Error>;  // a sentence, or what the server said
 
-std::string words_of(const MysqlTrouble& trouble);
+std::string words_of(const TableTrouble& trouble);
 
-std::expected<MysqlTable, MysqlTrouble> plan_mysql_table(MysqlConnection& connection,
-                                                         const Target& target,
-                                                         const std::string& table);
+std::expected<TablePlan, TableTrouble> plan_table(Connection& connection,
+                                                  const Target& target,
+                                                  const std::string& table);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

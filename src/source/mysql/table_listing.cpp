@@ -8,12 +8,11 @@
 #include "mysql/server_probe.h"
 #include "mysql/tables.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 // A definition in the log may be visible a moment later: MySQL commits it after it has logged it.
-std::expected<bool, MysqlError> shows_all_that_was_applied(TableSet<MysqlLog>& tables,
-                                                           MysqlConnection& connection) {
+Expected<bool> shows_all_that_was_applied(TableSet<Log>& tables, Connection& connection) {
   if (!tables.log.has_begun()) {
     return true;
   }
@@ -25,11 +24,10 @@ std::expected<bool, MysqlError> shows_all_that_was_applied(TableSet<MysqlLog>& t
   return position->covers(applied);
 }
 
-std::expected<void, MysqlTrouble> list_until_sure(TableSet<MysqlLog>& tables,
-                                                  MysqlConnection& connection) {
-  const OpenTable open = [&](const std::string& table) -> std::expected<void, MysqlError> {
-    const auto opened = connection.ask("SELECT 1 FROM " + quoted_mysql_name(table) + " LIMIT 0");
-    return opened ? std::expected<void, MysqlError>() : std::unexpected(opened.error());
+std::expected<void, TableTrouble> list_until_sure(TableSet<Log>& tables, Connection& connection) {
+  const OpenTable open = [&](const std::string& table) -> Done {
+    const auto opened = connection.ask("SELECT 1 FROM " + quoted_name(table) + " LIMIT 0");
+    return opened ? Done() : std::unexpected(opened.error());
   };
   for (int i = 0; i < kListingsMax; ++i) {
     const auto doubt = tables.listing.doubt();
@@ -45,7 +43,7 @@ std::expected<void, MysqlTrouble> list_until_sure(TableSet<MysqlLog>& tables,
     }
     std::vector<std::vector<std::string>> found;
     for (const Target& target : tables.listing.patterned()) {
-      auto listed = list_mysql_tables(connection, target.settings.source.tables);
+      auto listed = list_tables(connection, target.settings.source.tables);
       if (!listed) {
         return std::unexpected(std::move(listed.error()));
       }
@@ -64,8 +62,7 @@ std::expected<void, MysqlTrouble> list_until_sure(TableSet<MysqlLog>& tables,
 
 }  // namespace
 
-std::expected<bool, MysqlError> are_all_gone(const std::vector<std::string>& tables,
-                                             const OpenTable& open) {
+Expected<bool> are_all_gone(const std::vector<std::string>& tables, const OpenTable& open) {
   constexpr unsigned kNoSuchTable = 1146;
   constexpr unsigned kNoSuchDatabase = 1049;
   for (const std::string& table : tables) {
@@ -81,8 +78,7 @@ std::expected<bool, MysqlError> are_all_gone(const std::vector<std::string>& tab
   return true;
 }
 
-std::expected<void, MysqlError> list_tables(TableSet<MysqlLog>& tables,
-                                            MysqlConnection& connection) {
+Done list_tables(TableSet<Log>& tables, Connection& connection) {
   if (!tables.listing.is_due()) {
     return {};
   }
@@ -90,7 +86,7 @@ std::expected<void, MysqlError> list_tables(TableSet<MysqlLog>& tables,
   if (listed) {
     return {};
   }
-  const auto* const error = std::get_if<MysqlError>(&listed.error());
+  const auto* const error = std::get_if<Error>(&listed.error());
   if (error != nullptr) {
     tables.listing.fail(error->what, error->is_refusal());
   } else {
@@ -102,4 +98,4 @@ std::expected<void, MysqlError> list_tables(TableSet<MysqlLog>& tables,
   return {};
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

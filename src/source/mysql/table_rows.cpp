@@ -1,7 +1,7 @@
 // What is read of a row of a planned table.
 #include "mysql/table.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 // As write_uuid() writes it. NULL of NULL.
@@ -18,8 +18,8 @@ std::string uuid_sql(const std::string& column, config::UuidOrder order) {
 }  // namespace
 
 // Where its text is for nothing but to tell rows apart, it is made the log's.
-std::string MysqlTable::selected(std::size_t column) const {
-  const std::string quoted = quoted_mysql_name(columns[column].name);
+std::string TablePlan::selected(std::size_t column) const {
+  const std::string quoted = quoted_name(columns[column].name);
   if (is_null_only(column)) {
     return "IF(" + quoted + " IS NULL, NULL, 1)";
   }
@@ -31,16 +31,16 @@ std::string MysqlTable::selected(std::size_t column) const {
 }
 
 // The condition itself is not for the server: it is the guard that decides, as of rows in the log.
-std::string MysqlTable::select_sql() const {
+std::string TablePlan::select_sql() const {
   std::string list;
   for (const std::size_t place : needed()) {
     list += (list.empty() ? "" : ", ") + selected(place);
   }
-  return "SELECT " + list + " FROM " + quoted_mysql_name(schema) + "." + quoted_mysql_name(name);
+  return "SELECT " + list + " FROM " + quoted_name(schema) + "." + quoted_name(name);
 }
 
-std::string MysqlTable::count_sql() const {
-  return "SELECT COUNT(*) FROM " + quoted_mysql_name(schema) + "." + quoted_mysql_name(name);
+std::string TablePlan::count_sql() const {
+  return "SELECT COUNT(*) FROM " + quoted_name(schema) + "." + quoted_name(name);
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -9,19 +9,18 @@
 #include "config/table_pattern.h"
 #include "mysql/server.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using config::NameCase;
 
 // MySQL's partial revokes take from a right to all what information_schema does not tell.
-std::expected<bool, MysqlError> is_revoked_in_part(MysqlConnection& connection,
-                                                   const std::string& schema) {
+Expected<bool> is_revoked_in_part(Connection& connection, const std::string& schema) {
   const auto grants = connection.ask("SHOW GRANTS");
   if (!grants) {
     return std::unexpected(grants.error());
   }
-  const std::string place = " ON " + quoted_mysql_name(schema) + ".";
+  const std::string place = " ON " + quoted_name(schema) + ".";
   return std::ranges::any_of(*grants, [&place](const auto& row) {
     const std::string grant = row[0].value_or("");
     const std::size_t on = grant.find(place);
@@ -30,7 +29,7 @@ std::expected<bool, MysqlError> is_revoked_in_part(MysqlConnection& connection,
 }
 
 // Why not all tables may be shown to us.
-std::expected<std::optional<std::string>, MysqlError> missing_grant(MysqlConnection& connection) {
+Expected<std::optional<std::string>> missing_grant(Connection& connection) {
   const auto grantee = own_account(connection);
   if (!grantee) {
     return std::unexpected(grantee.error());
@@ -57,10 +56,10 @@ std::expected<std::optional<std::string>, MysqlError> missing_grant(MysqlConnect
   }
   return "a pattern of tables needs a right to all of them, or those that the server does not show "
          "would be missed: GRANT SELECT ON " +
-         quoted_mysql_name(schema->value_or("")) + ".* TO " + *grantee;
+         quoted_name(schema->value_or("")) + ".* TO " + *grantee;
 }
 
-std::expected<NameCase, MysqlError> name_case(MysqlConnection& connection) {
+Expected<NameCase> name_case(Connection& connection) {
   const auto setting = connection.value("SELECT @@lower_case_table_names");
   if (!setting) {
     return std::unexpected(setting.error());
@@ -70,8 +69,8 @@ std::expected<NameCase, MysqlError> name_case(MysqlConnection& connection) {
 
 }  // namespace
 
-std::expected<std::vector<std::string>, MysqlTrouble> list_mysql_tables(
-    MysqlConnection& connection, std::span<const std::string> wanted) {
+std::expected<std::vector<std::string>, TableTrouble> list_tables(
+    Connection& connection, std::span<const std::string> wanted) {
   if (std::ranges::any_of(wanted, config::is_table_pattern)) {
     auto missing = missing_grant(connection);
     if (!missing) {
@@ -97,7 +96,7 @@ std::expected<std::vector<std::string>, MysqlTrouble> list_mysql_tables(
     if (!next) {
       return std::unexpected(next.error());
     }
-    const std::optional<MysqlRow>& row = *next;
+    const std::optional<Row>& row = *next;
     if (!row) {
       break;
     }
@@ -117,7 +116,7 @@ std::expected<std::vector<std::string>, MysqlTrouble> list_mysql_tables(
   return tables;
 }
 
-std::expected<std::vector<KeyedTable>, MysqlError> list_keyed_tables(MysqlConnection& connection) {
+Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection) {
   const auto rows = connection.ask(
       "SELECT t.table_name, c.column_name, LOWER(c.data_type), LOWER(c.column_type), "
       "c.character_set_name, c.collation_name FROM information_schema.tables t LEFT JOIN "
@@ -136,13 +135,13 @@ std::expected<std::vector<KeyedTable>, MysqlError> list_keyed_tables(MysqlConnec
     if (!row[1]) {
       continue;
     }
-    const MysqlColumn column{.name = row[1].value_or(""),
-                             .data_type = row[2].value_or(""),
-                             .column_type = row[3].value_or(""),
-                             .charset = row[4].value_or(""),
-                             .collation = row[5].value_or("")};
+    const Column column{.name = row[1].value_or(""),
+                        .data_type = row[2].value_or(""),
+                        .column_type = row[3].value_or(""),
+                        .charset = row[4].value_or(""),
+                        .collation = row[5].value_or("")};
     std::string placeholder;
-    if (column.type() == MysqlType::integer) {
+    if (column.type() == ColumnKind::integer) {
       placeholder = placeholder_for(column, {column.is_unsigned() ? ":uint64" : ":int64"});
     } else if (!unreadable(column)) {
       placeholder = placeholder_for(column, {"", "|ci", ":uuid", ":date"});
@@ -152,8 +151,7 @@ std::expected<std::vector<KeyedTable>, MysqlError> list_keyed_tables(MysqlConnec
   return tables;
 }
 
-std::expected<TableEstimate, MysqlError> size_of_mysql_table(MysqlConnection& connection,
-                                                             const std::string& table) {
+Expected<TableEstimate> size_of_table(Connection& connection, const std::string& table) {
   const auto answer = connection.ask(
       "SELECT table_rows, auto_increment FROM information_schema.tables WHERE table_schema = "
       "DATABASE() AND table_name = '" +
@@ -170,4 +168,4 @@ std::expected<TableEstimate, MysqlError> size_of_mysql_table(MysqlConnection& co
   return size;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

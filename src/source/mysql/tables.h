@@ -1,6 +1,6 @@
 // Which tables of a MariaDB or MySQL database a namespace has, by its list of names and patterns.
 //
-// Patterns find views too: that those cannot be read is plan_mysql_table()'s to say, since to leave
+// Patterns find views too: that those cannot be read is plan_table()'s to say, since to leave
 // them out would hide their rows. A server shows an account the tables alone that it has a right
 // to; so patterns need a right to all: rows of a table that is not shown would be hidden. Names
 // need no more than before.
@@ -10,7 +10,7 @@
 // (LiveParts::set_complete) from a definition in its log until it has asked again, and nothing of
 // the kind has come meanwhile.
 //
-// Threads: free functions. Errors: a sentence for the operator; MysqlError if the server itself
+// Threads: free functions. Errors: a sentence for the operator; Error if the server itself
 // failed.
 // Source: information_schema of MariaDB 10.11.
 #pragma once
@@ -26,18 +26,17 @@
 #include "mysql/table.h"
 #include "source/keyed_table.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
 // As the server spells them; a name for which there is no table as it is. Case counts if it does on
 // the server (lower_case_table_names).
-std::expected<std::vector<std::string>, MysqlTrouble> list_mysql_tables(
-    MysqlConnection& connection, std::span<const std::string> wanted);
+std::expected<std::vector<std::string>, TableTrouble> list_tables(
+    Connection& connection, std::span<const std::string> wanted);
 
 // All that this account may see.
-std::expected<std::vector<KeyedTable>, MysqlError> list_keyed_tables(MysqlConnection& connection);
+Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection);
 
 // As the server says, of a table of the connection's database.
-std::expected<TableEstimate, MysqlError> size_of_mysql_table(MysqlConnection& connection,
-                                                             const std::string& table);
+Expected<TableEstimate> size_of_table(Connection& connection, const std::string& table);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

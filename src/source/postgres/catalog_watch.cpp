@@ -1,7 +1,7 @@
 #include "postgres/fingerprints.h"
 #include "postgres/log_follower.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 // As fingerprints choose them.
@@ -66,16 +66,16 @@ std::string watch_sql(const CatalogScope& scope,
 
 }  // namespace
 
-std::expected<void, PostgresError> prepare_scope(PostgresConnection& connection,
-                                                 std::string_view schema,
-                                                 std::span<const std::string> tables) {
+Done prepare_scope(Connection& connection,
+                   std::string_view schema,
+                   std::span<const std::string> tables) {
   return connection.run("PREPARE scope AS " +
                         scope_sql(connection.quoted(schema), is_wanted_sql(connection, tables)));
 }
 
-std::expected<CatalogScope, PostgresError> scope_of(const PostgresAnswer& answer) {
+Expected<CatalogScope> scope_of(const Answer& answer) {
   if (answer.size() != 1 || answer.front().size() != 4) {
-    return postgres_failed("the server does not tell what its catalog has");
+    return failed("the server does not tell what its catalog has");
   }
   const auto& row = answer.front();
   return CatalogScope{.schema = row[0].value_or(""),
@@ -84,9 +84,7 @@ std::expected<CatalogScope, PostgresError> scope_of(const PostgresAnswer& answer
                       .enums = row[3].value_or("")};
 }
 
-std::expected<void, PostgresError> prepare_watch(PostgresConnection& connection,
-                                                 const CatalogScope& scope,
-                                                 const CatalogWatch& watch) {
+Done prepare_watch(Connection& connection, const CatalogScope& scope, const CatalogWatch& watch) {
   constexpr int kPublishesSchemas = 150000;
   if (watch.is_one) {
     if (auto gone = connection.run("DEALLOCATE watch"); !gone) {
@@ -101,9 +99,9 @@ std::expected<void, PostgresError> prepare_watch(PostgresConnection& connection,
                                   connection.server_version() >= kPublishesSchemas));
 }
 
-std::string watch_of(const PostgresAnswer& answer) {
+std::string watch_of(const Answer& answer) {
   const bool is_told = answer.size() == 1 && answer.front().size() == 1;
   return "xmins " + (is_told ? answer.front().front().value_or("") : "");
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -5,7 +5,7 @@
 #include "keyspace/canonical_integer.h"
 #include "postgres/table.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 using keyspace::Placeholder;
@@ -26,28 +26,28 @@ constexpr std::uint32_t kUuid = 2950;
 
 constexpr std::string_view kNeverGivenBack = "\u00A6";
 
-std::string subject(const PostgresColumn& column) {
+std::string subject(const Column& column) {
   return "column \"" + column.name + "\" (" + column.type_name + ") ";
 }
 
-std::string blurred(const PostgresColumn& column) {
+std::string blurred(const Column& column) {
   return subject(column) +
          "has a nondeterministic collation, by which different bytes can be equal; ALTER it to a "
          "deterministic one, such as COLLATE \"C\"";
 }
 
 // How SQL tells one value from another.
-std::string rule_of(PostgresType type) {
+std::string rule_of(ColumnKind type) {
   switch (type) {
-    case PostgresType::integer:
+    case ColumnKind::integer:
       return "is compared as a number (007 finds 7)";
-    case PostgresType::text:
+    case ColumnKind::text:
       return "is compared byte by byte";
-    case PostgresType::blended_text:
+    case ColumnKind::blended_text:
       return "is of a database in EUC_JP, which takes \u00A6 (U+00A6) for \uFFE4 (U+FFE4)";
-    case PostgresType::padded_text:
+    case ColumnKind::padded_text:
       return "is compared without blanks at its end";
-    case PostgresType::folded_text:
+    case ColumnKind::folded_text:
       return "is compared without regard to case";
     default:
       return "can be found by several spellings of one value";
@@ -55,37 +55,36 @@ std::string rule_of(PostgresType type) {
 }
 
 // Of placeholders that find what SQL finds.
-std::vector<ValueType> types_for(PostgresType type) {
+std::vector<ValueType> types_for(ColumnKind type) {
   switch (type) {
-    case PostgresType::integer:
+    case ColumnKind::integer:
       return {ValueType::uint64, ValueType::int64};
-    case PostgresType::text:
+    case ColumnKind::text:
       return {ValueType::text};
-    case PostgresType::blended_text:
-    case PostgresType::padded_text:
-    case PostgresType::folded_text:
+    case ColumnKind::blended_text:
+    case ColumnKind::padded_text:
+    case ColumnKind::folded_text:
       return {ValueType::text_ci};
-    case PostgresType::uuid:
+    case ColumnKind::uuid:
       return {ValueType::uuid};
-    case PostgresType::numeric:
+    case ColumnKind::numeric:
       return {ValueType::numeric};
-    case PostgresType::date:
+    case ColumnKind::date:
       return {ValueType::date};
-    case PostgresType::bytea:
+    case ColumnKind::bytea:
       return {ValueType::bytea};
-    case PostgresType::boolean:
-    case PostgresType::composite:
-    case PostgresType::other:
+    case ColumnKind::boolean:
+    case ColumnKind::composite:
+    case ColumnKind::other:
       break;
   }
   return {};
 }
 
 // What it is compared with, by = or <>.
-std::optional<std::string> incomparable(const PostgresColumn& column,
-                                        const keyspace::ColumnUse& use) {
+std::optional<std::string> incomparable(const Column& column, const keyspace::ColumnUse& use) {
   switch (column.type) {
-    case PostgresType::integer:
+    case ColumnKind::integer:
       for (const std::string_view literal : use.literals) {
         if (!keyspace::canonical_int64(literal)) {
           return subject(column) + "is compared as a number, and '" + std::string(literal) +
@@ -93,21 +92,21 @@ std::optional<std::string> incomparable(const PostgresColumn& column,
         }
       }
       return std::nullopt;
-    case PostgresType::boolean:
+    case ColumnKind::boolean:
       for (const std::string_view literal : use.literals) {
         if (literal != "t" && literal != "f") {
           return subject(column) + "is printed as t or f, and compared so here; write 't' or 'f'";
         }
       }
       return std::nullopt;
-    case PostgresType::blended_text:
+    case ColumnKind::blended_text:
       if (std::ranges::any_of(use.literals, [](std::string_view literal) {
             return literal.contains(kNeverGivenBack);
           })) {
         return subject(column) + rule_of(column.type) + "; write that in the condition";
       }
       [[fallthrough]];
-    case PostgresType::text:
+    case ColumnKind::text:
       if (use.has_integers) {
         return subject(column) + "is text, which SQL does not compare with the number " +
                std::string(use.literals.front()) + "; put quotes around it";
@@ -116,8 +115,8 @@ std::optional<std::string> incomparable(const PostgresColumn& column,
         return blurred(column);
       }
       return std::nullopt;
-    case PostgresType::padded_text:
-    case PostgresType::folded_text:
+    case ColumnKind::padded_text:
+    case ColumnKind::folded_text:
       return subject(column) + rule_of(column.type) +
              ", and a condition byte by byte; ALTER it to text";
     default:
@@ -133,40 +132,40 @@ bool blends_characters(std::string_view server_encoding) {
   return server_encoding == "EUC_JP";
 }
 
-PostgresType postgres_type(std::uint32_t oid, char kind, std::string_view name) {
+ColumnKind column_kind(std::uint32_t oid, char kind, std::string_view name) {
   switch (oid) {
     case kInt2:
     case kInt4:
     case kInt8:
-      return PostgresType::integer;
+      return ColumnKind::integer;
     case kText:
     case kVarchar:
-      return PostgresType::text;
+      return ColumnKind::text;
     case kChar:
-      return PostgresType::padded_text;
+      return ColumnKind::padded_text;
     case kUuid:
-      return PostgresType::uuid;
+      return ColumnKind::uuid;
     case kNumeric:
-      return PostgresType::numeric;
+      return ColumnKind::numeric;
     case kDate:
-      return PostgresType::date;
+      return ColumnKind::date;
     case kBytea:
-      return PostgresType::bytea;
+      return ColumnKind::bytea;
     case kBool:
-      return PostgresType::boolean;
+      return ColumnKind::boolean;
     default:
       break;
   }
   if (kind == 'e') {
-    return PostgresType::text;
+    return ColumnKind::text;
   }
   if (kind == 'c' || name == "record") {
-    return PostgresType::composite;
+    return ColumnKind::composite;
   }
-  return name == "citext" ? PostgresType::folded_text : PostgresType::other;
+  return name == "citext" ? ColumnKind::folded_text : ColumnKind::other;
 }
 
-std::optional<std::string> unreadable(const PostgresColumn& column) {
+std::optional<std::string> unreadable(const Column& column) {
   if (types_for(column.type).empty()) {
     return subject(column) + rule_of(column.type) +
            "; use an integer, text, varchar, uuid, numeric, date or bytea column";
@@ -174,9 +173,9 @@ std::optional<std::string> unreadable(const PostgresColumn& column) {
   return std::nullopt;
 }
 
-std::optional<std::string> ambiguous(const PostgresColumn& column, const Placeholder& placeholder) {
+std::optional<std::string> ambiguous(const Column& column, const Placeholder& placeholder) {
   const std::vector<ValueType> types = types_for(column.type);
-  const bool is_text = column.type == PostgresType::text;
+  const bool is_text = column.type == ColumnKind::text;
   if (auto why = unreadable(column)) {
     return why;
   }
@@ -198,9 +197,8 @@ std::optional<std::string> ambiguous(const PostgresColumn& column, const Placeho
          " write " + better;
 }
 
-std::optional<std::string> undecidable(const PostgresColumn& column,
-                                       const keyspace::ColumnUse& use) {
-  if (column.type == PostgresType::composite) {
+std::optional<std::string> undecidable(const Column& column, const keyspace::ColumnUse& use) {
+  if (column.type == ColumnKind::composite) {
     return subject(column) +
            "is made of several, and NULL for SQL if all of these are; use another column";
   }
@@ -210,4 +208,4 @@ std::optional<std::string> undecidable(const PostgresColumn& column,
   return use.compares() ? incomparable(column, use) : std::nullopt;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

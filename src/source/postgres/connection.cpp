@@ -16,12 +16,12 @@
 #include "postgres/exchange.h"
 #include "postgres/session.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 using std::chrono::steady_clock;
 
-void append_rows(PostgresAnswer& answer, const PGresult* result) {
+void append_rows(Answer& answer, const PGresult* result) {
   for (int row = 0; row < PQntuples(result); ++row) {
     auto& values = answer.emplace_back();
     for (int i = 0; i < PQnfields(result); ++i) {
@@ -37,7 +37,7 @@ void append_rows(PostgresAnswer& answer, const PGresult* result) {
 
 }  // namespace
 
-PostgresLogin login_to(const config::PostgresSource& source) {
+Login login_to(const config::PostgresSource& source) {
   return {.addresses = source.addresses,
           .user = source.user,
           .password = source.password,
@@ -47,7 +47,7 @@ PostgresLogin login_to(const config::PostgresSource& source) {
           .ca_file = source.ca_file};
 }
 
-bool PostgresError::is_refusal() const {
+bool Error::is_refusal() const {
   static constexpr std::array<std::string_view, 7> kStates{
       "0A000",                                      // feature_not_supported
       "3D000",                                      // invalid_catalog_name: no such database
@@ -60,29 +60,29 @@ bool PostgresError::is_refusal() const {
   return is_ours || !is_let_in || std::ranges::find(kStates, state) != kStates.end();
 }
 
-// --- PostgresRows ---
+// --- Rows ---
 
-PostgresRows::PostgresRows(pg_conn* connection, std::chrono::seconds timeout, std::size_t columns)
+Rows::Rows(pg_conn* connection, std::chrono::seconds timeout, std::size_t columns)
     : connection_(connection), timeout_(timeout), values_(columns) {}
 
-PostgresRows::PostgresRows(PostgresRows&& other) noexcept
+Rows::Rows(Rows&& other) noexcept
     : connection_(std::exchange(other.connection_, nullptr)),
       timeout_(other.timeout_),
       row_(std::exchange(other.row_, nullptr)),
       values_(std::move(other.values_)) {}
 
-PostgresRows::~PostgresRows() {
+Rows::~Rows() {
   free_row();
   if (connection_ != nullptr) {
     ::shutdown(PQsocket(connection_), SHUT_RDWR);
   }
 }
 
-void PostgresRows::free_row() {
+void Rows::free_row() {
   PQfreemem(std::exchange(row_, nullptr));
 }
 
-std::expected<std::optional<RowValues>, PostgresError> PostgresRows::next() {
+Expected<std::optional<RowValues>> Rows::next() {
   free_row();
   if (connection_ == nullptr) {
     return std::nullopt;
@@ -108,7 +108,7 @@ std::expected<std::optional<RowValues>, PostgresError> PostgresRows::next() {
   return RowValues(values_);
 }
 
-std::expected<std::optional<RowValues>, PostgresError> PostgresRows::end() {
+Expected<std::optional<RowValues>> Rows::end() {
   PGconn* const connection = std::exchange(connection_, nullptr);
   if (auto done = libpq::finish(connection, steady_clock::now() + timeout_); !done) {
     return std::unexpected(std::move(done.error()));
@@ -116,10 +116,10 @@ std::expected<std::optional<RowValues>, PostgresError> PostgresRows::end() {
   return std::nullopt;
 }
 
-// --- PostgresConnection ---
+// --- Connection ---
 
 // What other threads may touch while libpq's own descriptor may be closed under them.
-struct PostgresConnection::Signals {
+struct Connection::Signals {
   explicit Signals(int libpqs)
       : socket(::fcntl(libpqs, F_DUPFD_CLOEXEC, 0)),
         wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -141,35 +141,33 @@ struct PostgresConnection::Signals {
   int wake;
 };
 
-void PostgresConnection::FreeMessage::operator()(char* message) const {
+void Connection::FreeMessage::operator()(char* message) const {
   PQfreemem(message);
 }
 
-PostgresConnection::PostgresConnection(PostgresSession session, std::chrono::seconds timeout)
+Connection::Connection(Session session, std::chrono::seconds timeout)
     : connection_(std::move(session)),
       timeout_(timeout),
       signals_(std::make_shared<const Signals>(PQsocket(connection_.get()))) {}
 
-PostgresConnection::PostgresConnection(PostgresConnection&&) noexcept = default;
-PostgresConnection& PostgresConnection::operator=(PostgresConnection&&) noexcept = default;
-PostgresConnection::~PostgresConnection() = default;
+Connection::Connection(Connection&&) noexcept = default;
+Connection& Connection::operator=(Connection&&) noexcept = default;
+Connection::~Connection() = default;
 
-std::expected<PostgresConnection, PostgresError> PostgresConnection::open(
-    const PostgresLogin& login, Purpose purpose) {
+Expected<Connection> Connection::open(const Login& login, Purpose purpose) {
   auto session = begin_session(login, purpose);
   if (!session) {
     return std::unexpected(std::move(session.error()));
   }
   PQsetnonblocking(session->get(), 1);
-  PostgresConnection opened(*std::move(session), login.timeout);
-  if (auto settled = opened.run(kPostgresSettings); !settled) {
+  Connection opened(*std::move(session), login.timeout);
+  if (auto settled = opened.run(kSessionSettings); !settled) {
     return std::unexpected(std::move(settled.error()));
   }
   return opened;
 }
 
-std::expected<PostgresConnection, PostgresError> PostgresConnection::open_same(
-    const PostgresLogin& login, std::string_view identity) {
+Expected<Connection> Connection::open_same(const Login& login, std::string_view identity) {
   auto opened = open(login);
   if (!opened) {
     return opened;
@@ -180,30 +178,30 @@ std::expected<PostgresConnection, PostgresError> PostgresConnection::open_same(
   }
   if (*found != identity) {
     return std::unexpected(
-        PostgresError{.state = {},
-                      .what = "another server answers, or another history of it, than is followed",
-                      .is_connection_gone = true});
+        Error{.state = {},
+              .what = "another server answers, or another history of it, than is followed",
+              .is_connection_gone = true});
   }
   return opened;
 }
 
-std::expected<void, PostgresError> PostgresConnection::run(const std::string& sql) {
-  const PostgresDeadline deadline = steady_clock::now() + timeout_;
+Done Connection::run(const std::string& sql) {
+  const Deadline deadline = steady_clock::now() + timeout_;
   if (auto sent = libpq::send_query(connection_.get(), sql, deadline); !sent) {
     return sent;
   }
   return libpq::finish(connection_.get(), deadline);
 }
 
-std::expected<PostgresAnswer, PostgresError> PostgresConnection::ask(const std::string& sql) {
+Expected<Answer> Connection::ask(const std::string& sql) {
   PGconn* const raw = connection_.get();
-  const PostgresDeadline deadline = steady_clock::now() + timeout_;
+  const Deadline deadline = steady_clock::now() + timeout_;
   if (auto sent = libpq::send_query(raw, sql, deadline); !sent) {
     return std::unexpected(std::move(sent.error()));
   }
   PQsetSingleRowMode(raw);
-  PostgresAnswer answer;
-  std::optional<PostgresError> error;
+  Answer answer;
+  std::optional<Error> error;
   while (true) {
     auto result = libpq::next_result(raw, deadline);
     if (!result) {
@@ -219,7 +217,7 @@ std::expected<PostgresAnswer, PostgresError> PostgresConnection::ask(const std::
       error = libpq::error_of(raw, result->get());
     }
     append_rows(answer, result->get());
-    if (answer.size() > kPostgresAnswerRowsMax) {
+    if (answer.size() > kAnswerRowsMax) {
       return std::unexpected(libpq::ended(raw, "an answer has more rows than are taken"));
     }
   }
@@ -229,15 +227,14 @@ std::expected<PostgresAnswer, PostgresError> PostgresConnection::ask(const std::
   return answer;
 }
 
-std::expected<std::vector<PostgresAnswer>, PostgresError> PostgresConnection::ask_several(
-    const std::string& sql) {
+Expected<std::vector<Answer>> Connection::ask_several(const std::string& sql) {
   PGconn* const raw = connection_.get();
-  const PostgresDeadline deadline = steady_clock::now() + timeout_;
+  const Deadline deadline = steady_clock::now() + timeout_;
   if (auto sent = libpq::send_query(raw, sql, deadline); !sent) {
     return std::unexpected(std::move(sent.error()));
   }
-  std::vector<PostgresAnswer> answers;
-  std::optional<PostgresError> error;
+  std::vector<Answer> answers;
+  std::optional<Error> error;
   while (true) {
     auto result = libpq::next_result(raw, deadline);
     if (!result) {
@@ -260,8 +257,7 @@ std::expected<std::vector<PostgresAnswer>, PostgresError> PostgresConnection::as
   return answers;
 }
 
-std::expected<std::optional<std::string>, PostgresError> PostgresConnection::value(
-    const std::string& sql) {
+Expected<std::optional<std::string>> Connection::value(const std::string& sql) {
   auto answer = ask(sql);
   if (!answer) {
     return std::unexpected(std::move(answer.error()));
@@ -273,10 +269,9 @@ std::expected<std::optional<std::string>, PostgresError> PostgresConnection::val
 }
 
 // Until the server says that it is about to copy.
-std::expected<void, PostgresError> PostgresConnection::begin(const std::string& sql,
-                                                             int copy_status) {
+Done Connection::begin(const std::string& sql, int copy_status) {
   PGconn* const raw = connection_.get();
-  const PostgresDeadline deadline = steady_clock::now() + timeout_;
+  const Deadline deadline = steady_clock::now() + timeout_;
   if (auto sent = libpq::send_query(raw, sql, deadline); !sent) {
     return sent;
   }
@@ -290,29 +285,28 @@ std::expected<void, PostgresError> PostgresConnection::begin(const std::string& 
   if (!libpq::has_failed(result->get())) {
     return std::unexpected(libpq::ended(raw, "the server copies nothing: " + sql));
   }
-  PostgresError error = libpq::error_of(raw, result->get());
+  Error error = libpq::error_of(raw, result->get());
   if (auto done = libpq::finish(raw, deadline); !done && done.error().is_lost()) {
     error.is_connection_gone = true;
   }
   return std::unexpected(std::move(error));
 }
 
-std::expected<PostgresRows, PostgresError> PostgresConnection::stream(const std::string& sql,
-                                                                      std::size_t columns) {
+Expected<Rows> Connection::stream(const std::string& sql, std::size_t columns) {
   if (auto begun = begin(sql, PGRES_COPY_OUT); !begun) {
     return std::unexpected(std::move(begun.error()));
   }
-  return PostgresRows(connection_.get(), timeout_, columns);
+  return Rows(connection_.get(), timeout_, columns);
 }
 
-std::expected<void, PostgresError> PostgresConnection::start_stream(const std::string& command) {
+Done Connection::start_stream(const std::string& command) {
   return begin(command, PGRES_COPY_BOTH);
 }
 
-std::expected<std::optional<std::string_view>, PostgresError> PostgresConnection::message(
-    std::chrono::milliseconds wait, bool is_in_no_hurry) {
+Expected<std::optional<std::string_view>> Connection::message(std::chrono::milliseconds wait,
+                                                              bool is_in_no_hurry) {
   PGconn* const raw = connection_.get();
-  const PostgresDeadline deadline = steady_clock::now() + wait;
+  const Deadline deadline = steady_clock::now() + wait;
   bool is_over = false;
   while (true) {
     char* bytes = nullptr;
@@ -343,20 +337,20 @@ std::expected<std::optional<std::string_view>, PostgresError> PostgresConnection
 }
 
 // Whatever it says: nothing comes any more.
-PostgresError PostgresConnection::finish_stream() {
+Error Connection::finish_stream() {
   PGconn* const raw = connection_.get();
   const auto result = libpq::next_result(raw, steady_clock::now() + timeout_);
   if (result && *result != nullptr && libpq::has_failed(result->get())) {
-    PostgresError error = libpq::error_of(raw, result->get());
+    Error error = libpq::error_of(raw, result->get());
     error.is_connection_gone = true;
     return error;
   }
   return libpq::ended(raw, "the server has ended the stream");
 }
 
-std::expected<void, PostgresError> PostgresConnection::send(std::string_view message) {
+Done Connection::send(std::string_view message) {
   PGconn* const raw = connection_.get();
-  const PostgresDeadline deadline = steady_clock::now() + timeout_;
+  const Deadline deadline = steady_clock::now() + timeout_;
   int done = 0;
   while ((done = PQputCopyData(raw, message.data(), static_cast<int>(message.size()))) ==
          0) {  // its buffer is full
@@ -370,29 +364,29 @@ std::expected<void, PostgresError> PostgresConnection::send(std::string_view mes
   return libpq::flush(raw, deadline);
 }
 
-void PostgresConnection::wake() const {
+void Connection::wake() const {
   const std::uint64_t one = 1;
   static_cast<void>(::write(signals_->wake, &one, sizeof one));
 }
 
-void PostgresConnection::interrupt() const {
+void Connection::interrupt() const {
   ::shutdown(signals_->socket, SHUT_RDWR);
 }
 
-std::function<void()> PostgresConnection::interruption() const {
+std::function<void()> Connection::interruption() const {
   return [signals = signals_] { ::shutdown(signals->socket, SHUT_RDWR); };
 }
 
-std::uint64_t PostgresConnection::server_process() const {
+std::uint64_t Connection::server_process() const {
   return static_cast<std::uint64_t>(PQbackendPID(connection_.get()));
 }
 
-int PostgresConnection::server_version() const {
+int Connection::server_version() const {
   return PQserverVersion(connection_.get());
 }
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): rests on the session's settings
-std::string PostgresConnection::quoted(std::string_view text) const {
+std::string Connection::quoted(std::string_view text) const {
   const bool has_backslash = text.find('\\') != std::string_view::npos;
   std::string all = has_backslash ? "E'" : "'";
   for (const char byte : text) {
@@ -401,7 +395,7 @@ std::string PostgresConnection::quoted(std::string_view text) const {
   return all + "'";
 }
 
-std::string quoted_postgres_name(std::string_view name) {
+std::string quoted_name(std::string_view name) {
   std::string all = "\"";
   for (const char byte : name) {
     all.append(byte == '"' ? 2 : 1, byte);
@@ -409,4 +403,4 @@ std::string quoted_postgres_name(std::string_view name) {
   return all + "\"";
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -6,9 +6,9 @@
 //
 // Threads: one at a time, except interrupt(): any thread while the object lives and is not moved;
 // what interruption() gives: any, whenever. Lifetimes: a row or a message is valid until the next
-// call; a stream ends before anything else is asked. Errors: PostgresError; is_lost() says that the
+// call; a stream ends before anything else is asked. Errors: Error; is_lost() says that the
 // session is of no more use.
-// Limits: kPostgresAnswerRowsMax rows of ask(); every wait ends with PostgresLogin::timeout, but
+// Limits: kAnswerRowsMax rows of ask(); every wait ends with Login::timeout, but
 // that for a message of a replication stream, whose caller has its own. Source: libpq 15;
 // PostgreSQL's documentation, 34 and 55.
 #pragma once
@@ -31,7 +31,7 @@
 
 struct pg_conn;
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 
 // A row of COPY … TO STDOUT in text format: values between tabs, NULL as \N, other bytes that mean
 // something behind backslashes.
@@ -42,7 +42,7 @@ namespace cuckooguard::source {
 // Values are undone in place: views into `row`, which has no line end.
 bool parse_copy_row(std::span<char> row, std::span<std::optional<std::string_view>> values);
 
-struct PostgresLogin {
+struct Login {
   std::vector<config::Address> addresses;  // several: the first that is no standby
   std::string user;
   std::string password;
@@ -52,12 +52,12 @@ struct PostgresLogin {
   std::string ca_file;               // empty: the system's
   std::chrono::seconds timeout{10};  // of the connect, and of each answer
 
-  bool operator==(const PostgresLogin&) const = default;
+  bool operator==(const Login&) const = default;
 };
 
-PostgresLogin login_to(const config::PostgresSource& source);
+Login login_to(const config::PostgresSource& source);
 
-struct PostgresError {
+struct Error {
   std::string state;  // SQLSTATE; empty: the library's, or ours
   std::string what;
   bool is_connection_gone = false;
@@ -69,41 +69,45 @@ struct PostgresError {
   bool is_refusal() const;
 };
 
+template <class T>
+using Expected = std::expected<T, Error>;
+using Done = Expected<void>;
+
 // What neither the server nor the library has said.
-inline std::unexpected<PostgresError> postgres_failed(std::string why) {
-  return std::unexpected(PostgresError{.state = {}, .what = std::move(why)});
+inline std::unexpected<Error> failed(std::string why) {
+  return std::unexpected(Error{.state = {}, .what = std::move(why)});
 }
-inline std::unexpected<PostgresError> postgres_refused(std::string why) {
-  return std::unexpected(PostgresError{.state = {}, .what = std::move(why), .is_ours = true});
+inline std::unexpected<Error> refused(std::string why) {
+  return std::unexpected(Error{.state = {}, .what = std::move(why), .is_ours = true});
 }
 
-inline constexpr std::size_t kPostgresAnswerRowsMax = 100'000;
+inline constexpr std::size_t kAnswerRowsMax = 100'000;
 
-using PostgresAnswer = std::vector<std::vector<std::optional<std::string>>>;
+using Answer = std::vector<std::vector<std::optional<std::string>>>;
 
-class PostgresConnection;
+class Connection;
 
-struct ClosePostgres {
+struct CloseSession {
   void operator()(pg_conn* connection) const;
 };
-using PostgresSession = std::unique_ptr<pg_conn, ClosePostgres>;
+using Session = std::unique_ptr<pg_conn, CloseSession>;
 
 // Rows of a COPY … TO STDOUT, in text, as they come.
-class PostgresRows {
+class Rows {
  public:
-  PostgresRows(PostgresRows&& other) noexcept;
-  PostgresRows(const PostgresRows&) = delete;
-  PostgresRows& operator=(const PostgresRows&) = delete;
-  PostgresRows& operator=(PostgresRows&&) = delete;
-  ~PostgresRows();  // what is left is not read: the session is interrupted
+  Rows(Rows&& other) noexcept;
+  Rows(const Rows&) = delete;
+  Rows& operator=(const Rows&) = delete;
+  Rows& operator=(Rows&&) = delete;
+  ~Rows();  // what is left is not read: the session is interrupted
 
   // Nothing at the end.
-  std::expected<std::optional<RowValues>, PostgresError> next();
+  Expected<std::optional<RowValues>> next();
 
  private:
-  friend class PostgresConnection;
-  PostgresRows(pg_conn* connection, std::chrono::seconds timeout, std::size_t columns);
-  std::expected<std::optional<RowValues>, PostgresError> end();
+  friend class Connection;
+  Rows(pg_conn* connection, std::chrono::seconds timeout, std::size_t columns);
+  Expected<std::optional<RowValues>> end();
   void free_row();
 
   pg_conn* connection_;  // null: ended
@@ -112,43 +116,41 @@ class PostgresRows {
   std::vector<std::optional<std::string_view>> values_;
 };
 
-class PostgresConnection {
+class Connection {
  public:
   enum class Purpose : std::uint8_t { questions, replication };
 
-  static std::expected<PostgresConnection, PostgresError> open(
-      const PostgresLogin& login, Purpose purpose = Purpose::questions);
+  static Expected<Connection> open(const Login& login, Purpose purpose = Purpose::questions);
   // And it is the server that has this identity (server_identity()).
-  static std::expected<PostgresConnection, PostgresError> open_same(const PostgresLogin& login,
-                                                                    std::string_view identity);
-  PostgresConnection(PostgresConnection&& other) noexcept;
-  PostgresConnection& operator=(PostgresConnection&& other) noexcept;
-  PostgresConnection(const PostgresConnection&) = delete;
-  PostgresConnection& operator=(const PostgresConnection&) = delete;
-  ~PostgresConnection();
+  static Expected<Connection> open_same(const Login& login, std::string_view identity);
+  Connection(Connection&& other) noexcept;
+  Connection& operator=(Connection&& other) noexcept;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
 
-  // From now on, instead of PostgresLogin::timeout.
+  // From now on, instead of Login::timeout.
   void wait_for_answers(std::chrono::seconds timeout) { timeout_ = timeout; }
 
-  std::expected<void, PostgresError> run(const std::string& sql);
-  std::expected<PostgresAnswer, PostgresError> ask(const std::string& sql);
+  Done run(const std::string& sql);
+  Expected<Answer> ask(const std::string& sql);
   // Several statements in one round trip, each with a snapshot of its own; an answer of each.
-  std::expected<std::vector<PostgresAnswer>, PostgresError> ask_several(const std::string& sql);
+  Expected<std::vector<Answer>> ask_several(const std::string& sql);
   // The first value of the first row; nothing if there is no row, or it is NULL.
-  std::expected<std::optional<std::string>, PostgresError> value(const std::string& sql);
+  Expected<std::optional<std::string>> value(const std::string& sql);
   // `sql` is a COPY (…) TO STDOUT of so many columns.
-  std::expected<PostgresRows, PostgresError> stream(const std::string& sql, std::size_t columns);
+  Expected<Rows> stream(const std::string& sql, std::size_t columns);
 
   // --- replication ---
   // START_REPLICATION …: it can do nothing else from now on.
-  std::expected<void, PostgresError> start_stream(const std::string& command);
+  Done start_stream(const std::string& command);
   // The next message of the stream, nothing if none has come within `wait`, or wake() was called.
   // If it `is_in_no_hurry` and none is here, others may gather for kGather: the server sends each
   // by itself, and for each we would be woken.
   static constexpr std::chrono::microseconds kGather{100};
-  std::expected<std::optional<std::string_view>, PostgresError> message(
-      std::chrono::milliseconds wait, bool is_in_no_hurry = false);
-  std::expected<void, PostgresError> send(std::string_view message);
+  Expected<std::optional<std::string_view>> message(std::chrono::milliseconds wait,
+                                                    bool is_in_no_hurry = false);
+  Done send(std::string_view message);
   // Any thread: message() returns at once, now or the next time.
   void wake() const;
 
@@ -168,23 +170,23 @@ class PostgresConnection {
     void operator()(char* message) const;
   };
   struct Signals;
-  PostgresConnection(PostgresSession session, std::chrono::seconds timeout);
-  std::expected<void, PostgresError> begin(const std::string& sql, int copy_status);
-  PostgresError finish_stream();
+  Connection(Session session, std::chrono::seconds timeout);
+  Done begin(const std::string& sql, int copy_status);
+  Error finish_stream();
 
-  PostgresSession connection_;
+  Session connection_;
   std::chrono::seconds timeout_;
   std::shared_ptr<const Signals> signals_;
   std::unique_ptr<char, FreeMessage> message_;
 };
 
 // "name", with quotes in it doubled.
-std::string quoted_postgres_name(std::string_view name);
+std::string quoted_name(std::string_view name);
 
 // Tells one server, and one history of it, from another: its system identifier, its timeline, and
 // when it was started.
-std::expected<std::string, PostgresError> server_identity(PostgresConnection& connection);
+Expected<std::string> server_identity(Connection& connection);
 // Without the last, which does not outlive a restart.
 std::string timeline_of(std::string_view identity);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

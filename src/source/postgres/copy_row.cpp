@@ -3,7 +3,7 @@
 
 #include "postgres/connection.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 constexpr char kBackslash = '\\';
@@ -70,4 +70,4 @@ bool parse_copy_row(std::span<char> row, std::span<std::optional<std::string_vie
   return true;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

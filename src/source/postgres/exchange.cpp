@@ -5,7 +5,7 @@
 
 #include <sys/socket.h>
 
-namespace cuckooguard::source::libpq {
+namespace cuckooguard::source::postgres::libpq {
 namespace {
 
 std::string_view field(const PGresult* result, int name) {
@@ -19,10 +19,10 @@ void Clear::operator()(PGresult* result) const {
   PQclear(result);
 }
 
-PostgresError error_of(const PGconn* connection, const PGresult* result) {
-  PostgresError error{.state = std::string(field(result, PG_DIAG_SQLSTATE)),
-                      .what = std::string(field(result, PG_DIAG_MESSAGE_PRIMARY)),
-                      .is_connection_gone = PQstatus(connection) == CONNECTION_BAD};
+Error error_of(const PGconn* connection, const PGresult* result) {
+  Error error{.state = std::string(field(result, PG_DIAG_SQLSTATE)),
+              .what = std::string(field(result, PG_DIAG_MESSAGE_PRIMARY)),
+              .is_connection_gone = PQstatus(connection) == CONNECTION_BAD};
   if (error.state.empty()) {
     return told_by_libpq(connection);
   }
@@ -36,16 +36,16 @@ PostgresError error_of(const PGconn* connection, const PGresult* result) {
   return error;
 }
 
-PostgresError ended(const PGconn* connection, std::string why) {
+Error ended(const PGconn* connection, std::string why) {
   ::shutdown(PQsocket(connection), SHUT_RDWR);
   return {.state = {}, .what = std::move(why), .is_connection_gone = true};
 }
 
-std::unexpected<PostgresError> is_silent(const PGconn* connection) {
+std::unexpected<Error> is_silent(const PGconn* connection) {
   return std::unexpected(ended(connection, "the server has not answered in time"));
 }
 
-std::expected<void, PostgresError> flush(PGconn* connection, PostgresDeadline deadline) {
+Done flush(PGconn* connection, Deadline deadline) {
   int left = 0;
   while ((left = PQflush(connection)) > 0) {
     if (!wait_for(connection, true, deadline)) {
@@ -61,16 +61,14 @@ std::expected<void, PostgresError> flush(PGconn* connection, PostgresDeadline de
   return {};
 }
 
-std::expected<void, PostgresError> send_query(PGconn* connection,
-                                              const std::string& sql,
-                                              PostgresDeadline deadline) {
+Done send_query(PGconn* connection, const std::string& sql, Deadline deadline) {
   if (PQsendQuery(connection, sql.c_str()) == 0) {
     return std::unexpected(told_by_libpq(connection));
   }
   return flush(connection, deadline);
 }
 
-std::expected<Result, PostgresError> next_result(PGconn* connection, PostgresDeadline deadline) {
+Expected<Result> next_result(PGconn* connection, Deadline deadline) {
   while (PQisBusy(connection) != 0) {
     if (!wait_for(connection, false, deadline)) {
       return is_silent(connection);
@@ -92,8 +90,8 @@ bool is_copy(const PGresult* result) {
   return status == PGRES_COPY_OUT || status == PGRES_COPY_IN || status == PGRES_COPY_BOTH;
 }
 
-std::expected<void, PostgresError> finish(PGconn* connection, PostgresDeadline deadline) {
-  std::expected<void, PostgresError> done;
+Done finish(PGconn* connection, Deadline deadline) {
+  Done done;
   while (true) {
     auto result = next_result(connection, deadline);
     if (!result) {
@@ -111,4 +109,4 @@ std::expected<void, PostgresError> finish(PGconn* connection, PostgresDeadline d
   }
 }
 
-}  // namespace cuckooguard::source::libpq
+}  // namespace cuckooguard::source::postgres::libpq

@@ -1,7 +1,7 @@
 // A question to PostgreSQL and its answer, by libpq's calls that do not wait: no wait is without an
 // end.
 //
-// Threads: the session's. Errors: PostgresError; who has not answered in time is ended.
+// Threads: the session's. Errors: Error; who has not answered in time is ended.
 // Source: libpq 15's documentation, 34.4.
 #pragma once
 
@@ -14,7 +14,7 @@
 #include "postgres/connection.h"
 #include "postgres/session.h"
 
-namespace cuckooguard::source::libpq {
+namespace cuckooguard::source::postgres::libpq {
 
 inline constexpr const char* kCopies = "a COPY, where an answer was asked for";
 
@@ -23,20 +23,18 @@ struct Clear {
 };
 using Result = std::unique_ptr<PGresult, Clear>;
 
-PostgresError error_of(const PGconn* connection, const PGresult* result);
+Error error_of(const PGconn* connection, const PGresult* result);
 // Ends it: whatever came now would be taken for the answer to something else.
-PostgresError ended(const PGconn* connection, std::string why);
-std::unexpected<PostgresError> is_silent(const PGconn* connection);
+Error ended(const PGconn* connection, std::string why);
+std::unexpected<Error> is_silent(const PGconn* connection);
 
-std::expected<void, PostgresError> flush(PGconn* connection, PostgresDeadline deadline);
-std::expected<void, PostgresError> send_query(PGconn* connection,
-                                              const std::string& sql,
-                                              PostgresDeadline deadline);
+Done flush(PGconn* connection, Deadline deadline);
+Done send_query(PGconn* connection, const std::string& sql, Deadline deadline);
 // Null: there are no more. What has failed is a result, too.
-std::expected<Result, PostgresError> next_result(PGconn* connection, PostgresDeadline deadline);
+Expected<Result> next_result(PGconn* connection, Deadline deadline);
 bool has_failed(const PGresult* result);
 bool is_copy(const PGresult* result);
 // Reads what is left of an answer, of which nothing but an error is of interest.
-std::expected<void, PostgresError> finish(PGconn* connection, PostgresDeadline deadline);
+Done finish(PGconn* connection, Deadline deadline);
 
-}  // namespace cuckooguard::source::libpq
+}  // namespace cuckooguard::source::postgres::libpq

@@ -6,7 +6,7 @@
 
 #include "config/table_pattern.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 using config::NameCase;
@@ -90,7 +90,7 @@ std::string question(const std::string& schema,
          "pg_catalog.pg_class r ON r.oid = w.whole AND r.relnamespace = w.relnamespace";
 }
 
-std::string question(const PostgresConnection& connection,
+std::string question(const Connection& connection,
                      std::string_view schema,
                      std::string_view publication,
                      std::span<const std::string> tables) {
@@ -101,9 +101,9 @@ std::string question(const PostgresConnection& connection,
                   connection.server_version() >= kPublishesSchemas);
 }
 
-std::expected<TableFingerprints, PostgresError> ask(PostgresConnection& connection,
-                                                    const std::string& sql,
-                                                    std::span<const std::string> tables) {
+Expected<TableFingerprints> ask(Connection& connection,
+                                const std::string& sql,
+                                std::span<const std::string> tables) {
   const auto rows = connection.ask(sql);
   if (!rows) {
     return std::unexpected(rows.error());
@@ -113,8 +113,7 @@ std::expected<TableFingerprints, PostgresError> ask(PostgresConnection& connecti
 
 }  // namespace
 
-std::string is_wanted_sql(const PostgresConnection& connection,
-                          std::span<const std::string> tables) {
+std::string is_wanted_sql(const Connection& connection, std::span<const std::string> tables) {
   std::string condition;
   for (const std::string& table : tables) {
     condition += condition.empty() ? "" : " OR ";
@@ -125,8 +124,7 @@ std::string is_wanted_sql(const PostgresConnection& connection,
   return condition.empty() ? "false" : condition;
 }
 
-TableFingerprints fingerprints_of(const PostgresAnswer& answer,
-                                  std::span<const std::string> tables) {
+TableFingerprints fingerprints_of(const Answer& answer, std::span<const std::string> tables) {
   TableFingerprints fingerprints;
   for (const auto& row : answer) {
     if (std::string name = row[0].value_or(""); is_meant(tables, name, row[2])) {
@@ -136,27 +134,26 @@ TableFingerprints fingerprints_of(const PostgresAnswer& answer,
   return fingerprints;
 }
 
-std::expected<TableFingerprints, PostgresError> ask_fingerprints(
-    PostgresConnection& connection,
-    std::string_view schema,
-    std::string_view publication,
-    std::span<const std::string> tables) {
+Expected<TableFingerprints> ask_fingerprints(Connection& connection,
+                                             std::string_view schema,
+                                             std::string_view publication,
+                                             std::span<const std::string> tables) {
   return ask(connection, question(connection, schema, publication, tables), tables);
 }
 
 // It has no parameters, so that it is planned the first time that it is asked, and again only when
 // what it is asked of has changed, by its definition or ANALYZE.
-std::expected<void, PostgresError> prepare_fingerprints(PostgresConnection& connection,
-                                                        std::string_view schema,
-                                                        std::string_view publication,
-                                                        std::span<const std::string> tables) {
+Done prepare_fingerprints(Connection& connection,
+                          std::string_view schema,
+                          std::string_view publication,
+                          std::span<const std::string> tables) {
   return connection.run("PREPARE fingerprints AS " +
                         question(connection, schema, publication, tables));
 }
 
-std::expected<TableFingerprints, PostgresError> ask_prepared_fingerprints(
-    PostgresConnection& connection, std::span<const std::string> tables) {
+Expected<TableFingerprints> ask_prepared_fingerprints(Connection& connection,
+                                                      std::span<const std::string> tables) {
   return ask(connection, "EXECUTE fingerprints", tables);
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -29,32 +29,29 @@
 
 #include "postgres/connection.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 
 // By the name of the table; one that is not there is not in it.
 using TableFingerprints = std::map<std::string, std::string, std::less<>>;
 
 // Of the schema's tables and views that these names and patterns (config/table_pattern.h) match;
 // without partitions of tables that a pattern matches as well, for their rows are those tables'.
-std::expected<TableFingerprints, PostgresError> ask_fingerprints(
-    PostgresConnection& connection,
-    std::string_view schema,
-    std::string_view publication,
-    std::span<const std::string> tables);
+Expected<TableFingerprints> ask_fingerprints(Connection& connection,
+                                             std::string_view schema,
+                                             std::string_view publication,
+                                             std::span<const std::string> tables);
 
 // The same over and over in one session: planning it costs the server more than answering.
-std::expected<void, PostgresError> prepare_fingerprints(PostgresConnection& connection,
-                                                        std::string_view schema,
-                                                        std::string_view publication,
-                                                        std::span<const std::string> tables);
-// What it answers.
-TableFingerprints fingerprints_of(const PostgresAnswer& answer,
-                                  std::span<const std::string> tables);
-// The condition by which they are found, of `c`, a row of pg_class; false if there are none.
-std::string is_wanted_sql(const PostgresConnection& connection,
+Done prepare_fingerprints(Connection& connection,
+                          std::string_view schema,
+                          std::string_view publication,
                           std::span<const std::string> tables);
+// What it answers.
+TableFingerprints fingerprints_of(const Answer& answer, std::span<const std::string> tables);
+// The condition by which they are found, of `c`, a row of pg_class; false if there are none.
+std::string is_wanted_sql(const Connection& connection, std::span<const std::string> tables);
 // Of the tables that were prepared.
-std::expected<TableFingerprints, PostgresError> ask_prepared_fingerprints(
-    PostgresConnection& connection, std::span<const std::string> tables);
+Expected<TableFingerprints> ask_prepared_fingerprints(Connection& connection,
+                                                      std::span<const std::string> tables);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

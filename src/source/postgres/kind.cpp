@@ -26,7 +26,7 @@
 #include "source/row_lookup.h"
 #include "source/storage_directory.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 // Asks the server that is followed for rows (source/row_lookup.h).
@@ -38,12 +38,12 @@ constexpr std::uint32_t kVarchar = 1043;
 
 // That a column of a row may have this value; nothing: it can have it in no row. In a form that the
 // column is compared with by its own rules, so that its index serves, where it has one that does.
-std::optional<std::string> may_be(const PostgresConnection& connection,
-                                  const PostgresColumn& column,
+std::optional<std::string> may_be(const Connection& connection,
+                                  const Column& column,
                                   const keyspace::Placeholder& placeholder,
                                   std::string_view value) {
-  const std::string name = quoted_postgres_name(column.name);
-  if (column.type == PostgresType::integer) {  // of any width, which '70000' is not
+  const std::string name = quoted_name(column.name);
+  if (column.type == ColumnKind::integer) {  // of any width, which '70000' is not
     return keyspace::canonical_int64(value) ? std::optional(name + " = " + std::string(value))
                                             : std::nullopt;
   }
@@ -52,20 +52,19 @@ std::optional<std::string> may_be(const PostgresConnection& connection,
     return std::nullopt;
   }
   const std::string literal = connection.quoted(value);
-  if (placeholder.type == keyspace::ValueType::text_ci &&
-      column.type != PostgresType::folded_text) {
+  if (placeholder.type == keyspace::ValueType::text_ci && column.type != ColumnKind::folded_text) {
     return "pg_catalog.lower(" + name + "::pg_catalog.text) = pg_catalog.lower(" + literal + ")";
   }
-  const bool is_enum = column.type == PostgresType::text && column.type_oid != kText &&
+  const bool is_enum = column.type == ColumnKind::text && column.type_oid != kText &&
                        column.type_oid != kVarchar;  // which refuses what is none of its labels
   return name + (is_enum ? "::pg_catalog.text = " : " = ") + literal;
 }
 
-class PostgresRowLookup final : public LogRowLookup<PostgresLog> {
+class ServerRowLookup final : public LogRowLookup<Log> {
  public:
-  PostgresRowLookup(std::shared_ptr<const FollowedServer<PostgresLogin>> server,
-                    PostgresPlace place,
-                    std::vector<Target> targets)
+  ServerRowLookup(std::shared_ptr<const FollowedServer<Login>> server,
+                  Place place,
+                  std::vector<Target> targets)
       : LogRowLookup(std::move(targets)), server_(std::move(server)), place_(std::move(place)) {}
 
  private:
@@ -75,7 +74,7 @@ class PostgresRowLookup final : public LogRowLookup<PostgresLog> {
       return std::unexpected("no server is followed yet");
     }
     server->login.timeout = kTimeout;
-    auto connection = PostgresConnection::open_same(server->login, server->identity);
+    auto connection = Connection::open_same(server->login, server->identity);
     if (!connection) {
       return std::unexpected(connection.error().what);
     }
@@ -83,7 +82,7 @@ class PostgresRowLookup final : public LogRowLookup<PostgresLog> {
     if (const auto begun = connection->run(kBeginReading); !begun) {
       return std::unexpected(begun.error().what);
     }
-    const auto tables = list_postgres_tables(*connection, place_, target.settings.source.tables);
+    const auto tables = list_tables(*connection, place_, target.settings.source.tables);
     if (!tables) {
       return std::unexpected(words_of(tables.error()));
     }
@@ -96,11 +95,11 @@ class PostgresRowLookup final : public LogRowLookup<PostgresLog> {
     return false;
   }
 
-  Has table_has(PostgresConnection& connection,
+  Has table_has(Connection& connection,
                 const Target& target,
                 const std::string& table,
                 std::string_view identity) {
-    const auto plan = plan_postgres_table(connection, place_, target, table);
+    const auto plan = plan_table(connection, place_, target, table);
     if (!plan) {
       return std::unexpected(words_of(plan.error()));
     }
@@ -112,9 +111,9 @@ class PostgresRowLookup final : public LogRowLookup<PostgresLog> {
   }
 
   // Nothing: no row can have it.
-  static std::optional<std::string> question(const PostgresConnection& connection,
+  static std::optional<std::string> question(const Connection& connection,
                                              const Target& target,
-                                             const PostgresTable& plan,
+                                             const TablePlan& plan,
                                              std::string_view identity) {
     const auto wanted = keyspace::values_of_identity(identity, plan.identity.size());
     const auto names = target.keyspace.identity_columns(target.ns);
@@ -132,16 +131,14 @@ class PostgresRowLookup final : public LogRowLookup<PostgresLog> {
     return "COPY (" + sql + " LIMIT " + std::to_string(kRowsMax) + ") TO STDOUT";
   }
 
-  std::shared_ptr<const FollowedServer<PostgresLogin>> server_;
-  PostgresPlace place_;
+  std::shared_ptr<const FollowedServer<Login>> server_;
+  Place place_;
 };
 
-std::unique_ptr<RowLookup> make_postgres_row_lookup(
-    std::shared_ptr<const FollowedServer<PostgresLogin>> server,
-    PostgresPlace place,
-    std::vector<Target> targets) {
-  return std::make_unique<PostgresRowLookup>(
-      std::move(server), std::move(place), std::move(targets));
+std::unique_ptr<RowLookup> make_row_lookup(std::shared_ptr<const FollowedServer<Login>> server,
+                                           Place place,
+                                           std::vector<Target> targets) {
+  return std::make_unique<ServerRowLookup>(std::move(server), std::move(place), std::move(targets));
 }
 
 using SlotKind = config::ReplicationSlot::Kind;
@@ -150,7 +147,7 @@ const config::PostgresSource& own(const config::Source& settings) {
   return std::get<config::PostgresSource>(settings.kind);
 }
 
-PostgresPlace place_of(const config::PostgresSource& settings) {
+Place place_of(const config::PostgresSource& settings) {
   return {.schema = settings.schema, .publication = settings.publication};
 }
 
@@ -159,7 +156,7 @@ std::chrono::milliseconds pace_of(std::span<const Target> targets) {
   for (const Target& target : targets) {
     tables += target.settings.source.tables.size();
   }
-  return PostgresProbe::pace_of(tables);
+  return ServerProbe::pace_of(tables);
 }
 
 // Empty: a temporary one. Without storage nothing could be taken up that a slot has kept.
@@ -178,45 +175,44 @@ std::vector<Refusal> check(const config::Source& settings,
                            std::span<const Target> targets,
                            const Clock& /*clock*/) {
   const config::PostgresSource& source = own(settings);
-  return PostgresFollower::check(login_to(source), place_of(source), source.slot.name, targets);
+  return LogFollower::check(login_to(source), place_of(source), source.slot.name, targets);
 }
 
 std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& making) {
   const config::PostgresSource& source = own(making.settings);
-  PostgresFollowerSettings following{.name = making.settings.name,
-                                     .login = login_to(source),
-                                     .place = place_of(source),
-                                     .slot = slot_of(making),
-                                     .max_lag = making.settings.max_lag,
-                                     .storage = making.storage,
-                                     .observer = &making.observer,
-                                     .followed = std::make_shared<FollowedServer<PostgresLogin>>(),
-                                     .asking = making.asking(pace_of(making.targets))};
-  auto rows =
-      make_postgres_row_lookup(following.followed, following.place, making.copied_targets());
-  return SourceParts{.follower = std::make_unique<PostgresFollower>(
-                         std::move(following), making.feeds(), making.clock),
-                     .rows = std::move(rows)};
+  LogFollowerSettings following{.name = making.settings.name,
+                                .login = login_to(source),
+                                .place = place_of(source),
+                                .slot = slot_of(making),
+                                .max_lag = making.settings.max_lag,
+                                .storage = making.storage,
+                                .observer = &making.observer,
+                                .followed = std::make_shared<FollowedServer<Login>>(),
+                                .asking = making.asking(pace_of(making.targets))};
+  auto rows = make_row_lookup(following.followed, following.place, making.copied_targets());
+  return SourceParts{
+      .follower = std::make_unique<LogFollower>(std::move(following), making.feeds(), making.clock),
+      .rows = std::move(rows)};
 }
 
 std::expected<std::vector<TableSize>, std::string> count_rows(const config::Source& settings,
                                                               const Target& target) {
-  auto connection = PostgresConnection::open(login_to(own(settings)));
+  auto connection = Connection::open(login_to(own(settings)));
   if (!connection) {
     return std::unexpected(connection.error().what);
   }
-  const PostgresPlace place = place_of(own(settings));
-  const auto tables = list_postgres_tables(*connection, place, target.settings.source.tables);
+  const Place place = place_of(own(settings));
+  const auto tables = list_tables(*connection, place, target.settings.source.tables);
   if (!tables) {
     return std::unexpected(words_of(tables.error()));
   }
   std::vector<TableSize> sizes;
   for (const std::string& table : *tables) {
-    const auto plan = plan_postgres_table(*connection, place, target, table);
+    const auto plan = plan_table(*connection, place, target, table);
     if (!plan) {
       return std::unexpected(words_of(plan.error()));
     }
-    const auto size = size_of_postgres_table(*connection, *plan);
+    const auto size = size_of_table(*connection, *plan);
     if (!size) {
       return std::unexpected(size.error().what);
     }
@@ -231,9 +227,9 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
 
 std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::Source& source) {
   const config::PostgresSource& settings = own(source);
-  auto connection = PostgresConnection::open(login_to(settings));
+  auto connection = Connection::open(login_to(settings));
   if (!connection) {
-    const PostgresError& error = connection.error();
+    const Error& error = connection.error();
     return std::unexpected(error.is_refusal() ? error.what + "\n" + account_sql(settings)
                                               : error.what);
   }
@@ -246,7 +242,7 @@ std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::So
 
 }  // namespace
 
-constexpr SourceKind kPostgres{
+constexpr SourceKind kKind{
     .name = "postgres",
     .is = is_of<config::PostgresSource>,
     .is_server = true,
@@ -261,4 +257,4 @@ constexpr SourceKind kPostgres{
     .count_rows = count_rows,
     .list_tables = list_tables};
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -3,8 +3,8 @@
 
 #include "source/source_kind.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 
-extern const SourceKind kPostgres;
+extern const SourceKind kKind;
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

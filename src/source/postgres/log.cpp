@@ -7,11 +7,11 @@
 #include "postgres/log_applier.h"
 #include "source/chosen_deletes.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 constexpr std::string_view kPostgres = "postgres";
-constexpr std::size_t kUnseenMax = PostgresApplier::kUnseenMax;
+constexpr std::size_t kUnseenMax = LogApplier::kUnseenMax;
 
 struct XidRange {
   Xid first;
@@ -67,34 +67,33 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-std::string text_of(const PostgresCommit& commit) {
+std::string text_of(const CommitStamp& commit) {
   return commit.lsn.text() + ' ' + std::to_string(commit.time.microseconds) + ' ' +
          std::to_string(commit.xid);
 }
 
-std::optional<PostgresCommit> take_commit(std::string_view& text) {
+std::optional<CommitStamp> take_commit(std::string_view& text) {
   const auto lsn = pgoutput::parse_lsn(take_word(text));
   const auto time = parse_number<std::int64_t>(take_word(text));
   const auto xid = parse_number<pgoutput::TransactionId>(take_word(text));
-  return lsn && time && xid
-             ? std::optional(PostgresCommit{.lsn = *lsn, .time = {*time}, .xid = *xid})
-             : std::nullopt;
+  return lsn && time && xid ? std::optional(CommitStamp{.lsn = *lsn, .time = {*time}, .xid = *xid})
+                            : std::nullopt;
 }
 
 }  // namespace
 
-std::optional<PostgresPosition> PostgresPosition::parse(std::string_view text,
-                                                        std::optional<Flavor> /*flavor*/) {
+std::optional<LogPosition> LogPosition::parse(std::string_view text,
+                                              std::optional<Flavor> /*flavor*/) {
   const auto lsn = pgoutput::parse_lsn(text);
-  return lsn ? std::optional(PostgresPosition(*lsn)) : std::nullopt;
+  return lsn ? std::optional(LogPosition(*lsn)) : std::nullopt;
 }
 
-std::string PostgresPosition::text() const {
+std::string LogPosition::text() const {
   return lsn_.text();
 }
 
 // If they are too many, also some between them: who waits for those as well waits longer, no more.
-std::string PostgresGroup::text() const {
+std::string LogGroup::text() const {
   const std::string end = last.end.text() + ' ' + text_of(commit);
   std::string listed = text_of(ranges(unseen, 1));
   for (Xid apart = 2; end.size() + listed.size() > kTextMax; apart *= 2) {
@@ -103,8 +102,8 @@ std::string PostgresGroup::text() const {
   return end + listed;
 }
 
-std::optional<PostgresGroup> PostgresGroup::parse(std::string_view text) {
-  PostgresGroup group;
+std::optional<LogGroup> LogGroup::parse(std::string_view text) {
+  LogGroup group;
   if (text.ends_with(' ')) {
     return std::nullopt;
   }
@@ -127,17 +126,17 @@ std::optional<PostgresGroup> PostgresGroup::parse(std::string_view text) {
   return group;
 }
 
-bool PostgresCommitted::covers(const PostgresReach& all) const {
+bool Committed::covers(const LogReach& all) const {
   return std::ranges::all_of(all.unseen, [this](Xid xid) { return snapshot.shows(xid); });
 }
 
-std::uint64_t PostgresLog::definition_hash(const Target& target, const PostgresTable& plan) {
+std::uint64_t Log::definition_hash(const Target& target, const TablePlan& plan) {
   Definition definition;
   definition << "cuckooguard postgres 1";
   definition.add_templates(target);
   definition << "columns" << plan.schema << plan.name << std::uint64_t{plan.oid}
              << std::uint64_t{plan.has_full_rows};
-  for (const PostgresColumn& column : plan.columns) {
+  for (const Column& column : plan.columns) {
     definition << column.name << column.type_name << std::uint64_t{column.type_oid}
                << std::uint64_t{column.logged_oid} << std::to_string(column.modifier)
                << std::uint64_t{column.nullable} << std::uint64_t{column.is_deterministic}
@@ -157,19 +156,18 @@ std::uint64_t PostgresLog::definition_hash(const Target& target, const PostgresT
   return definition.hash();
 }
 
-std::string PostgresLog::resume_text(const PostgresPosition& /*position*/,
-                                     const PostgresGroup& last) {
+std::string Log::resume_text(const LogPosition& /*position*/, const LogGroup& last) {
   return std::string(kPostgres) + '\n' + last.last.end.text() + '\n' + last.text();
 }
 
-std::optional<std::pair<PostgresPosition, PostgresGroup>> PostgresLog::parse_resume(
+std::optional<std::pair<LogPosition, LogGroup>> Log::parse_resume(
     std::span<const std::string> lines) {
-  const auto position = PostgresPosition::parse(lines[1], PostgresPosition::Flavor::postgres);
-  auto last = PostgresGroup::parse(lines[2]);
+  const auto position = LogPosition::parse(lines[1], LogPosition::Flavor::postgres);
+  auto last = LogGroup::parse(lines[2]);
   if (lines[0] != kPostgres || !position || !last) {
     return std::nullopt;
   }
   return std::pair(*position, *std::move(last));
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -10,7 +10,7 @@
 // (xid_snapshot.h), so that no row is ever in doubt. Three things follow:
 //
 //   a view serves if it shows all that was applied before: of this the applier keeps the few that
-//   nobody has seen yet (PostgresGroup::unseen);
+//   nobody has seen yet (LogGroup::unseen);
 //   it is passed when the log has been read to where its writing was behind the view's opening;
 //   a deletion is for all when a snapshot taken now shows its transaction.
 //
@@ -38,31 +38,31 @@
 #include "postgres/table.h"
 #include "postgres/xid_snapshot.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 
-class PostgresApplier;
-class PostgresFollowedTable;
-class PostgresReader;
+class LogApplier;
+class FollowedTable;
+class TableReader;
 
 // A transaction is known by where it ends.
-struct PostgresId {
+struct CommitId {
   pgoutput::Lsn end;
 };
 
-class PostgresPosition {
+class LogPosition {
  public:
   enum class Flavor : bool { postgres };
 
-  PostgresPosition() = default;
-  explicit PostgresPosition(pgoutput::Lsn lsn) : lsn_(lsn) {}
-  static std::optional<PostgresPosition> parse(std::string_view text, std::optional<Flavor> flavor);
+  LogPosition() = default;
+  explicit LogPosition(pgoutput::Lsn lsn) : lsn_(lsn) {}
+  static std::optional<LogPosition> parse(std::string_view text, std::optional<Flavor> flavor);
 
   std::string text() const;
   Flavor flavor() const { return Flavor::postgres; }
   pgoutput::Lsn lsn() const { return lsn_; }
-  bool covers(const PostgresId& id) const { return id.end <= lsn_; }
-  bool covers(const PostgresPosition& other) const { return other.lsn_ <= lsn_; }
-  bool operator==(const PostgresPosition&) const = default;
+  bool covers(const CommitId& id) const { return id.end <= lsn_; }
+  bool covers(const LogPosition& other) const { return other.lsn_ <= lsn_; }
+  bool operator==(const LogPosition&) const = default;
 
  private:
   pgoutput::Lsn lsn_{};
@@ -70,100 +70,100 @@ class PostgresPosition {
 
 // By which a transaction is known again: two histories may have one at the same place, of the same
 // number, but not at the same microsecond.
-struct PostgresCommit {
+struct CommitStamp {
   pgoutput::Lsn lsn;
   pgoutput::Timestamp time;
   pgoutput::TransactionId xid = 0;
 
-  bool operator==(const PostgresCommit&) const = default;
+  bool operator==(const CommitStamp&) const = default;
 };
 
 // Of a position, what a checkpoint needs besides: its last transaction, and those that it covers
 // and that nobody had seen to be visible when it was taken.
-struct PostgresGroup {
+struct LogGroup {
   // So that a checkpoint has room for it (filter::kSourcePositionMax).
   static constexpr std::size_t kTextMax = 1024;
 
-  PostgresId last;
+  CommitId last;
   std::vector<Xid> unseen;
-  PostgresCommit commit{};  // of 0/0: none has come since the slot was made
+  CommitStamp commit{};  // of 0/0: none has come since the slot was made
 
-  const PostgresId& id() const { return last; }
-  bool is_same_as(const PostgresGroup& other) const {
+  const CommitId& id() const { return last; }
+  bool is_same_as(const LogGroup& other) const {
     return last.end == other.last.end && commit == other.commit;
   }
   // In one line. Many become ranges, in which are others between them if it would be too long.
   std::string text() const;
-  static std::optional<PostgresGroup> parse(std::string_view text);
+  static std::optional<LogGroup> parse(std::string_view text);
 };
 
-struct PostgresMark {
-  PostgresId end;
+struct CommitMark {
+  CommitId end;
   Xid xid = 0;
 
-  const PostgresId& id() const { return end; }
+  const CommitId& id() const { return end; }
 };
 
-struct PostgresReach {
-  PostgresPosition position;
+struct LogReach {
+  LogPosition position;
   std::vector<Xid> unseen;  // of all that was applied
 };
 
-struct PostgresView {
+struct ReadView {
   XidSnapshot snapshot;
-  PostgresPosition end;  // where the log's writing was, asked behind it
+  LogPosition end;  // where the log's writing was, asked behind it
 
-  Visibility shows(const PostgresMark& mark) const {
+  Visibility shows(const CommitMark& mark) const {
     return snapshot.shows(mark.xid) ? Visibility::visible : Visibility::not_yet;
   }
-  bool is_passed_by(const PostgresReach& applied) const { return applied.position.covers(end); }
+  bool is_passed_by(const LogReach& applied) const { return applied.position.covers(end); }
 };
 
 // What everybody sees by now.
-struct PostgresCommitted {
+struct Committed {
   XidSnapshot snapshot;
   // Of the tables, as the catalog had them; nothing: it was not asked.
   std::shared_ptr<const TableFingerprints> fingerprints{};
   std::string schema{};  // where they are
 
-  bool covers(const PostgresMark& mark) const { return snapshot.shows(mark.xid); }
-  bool covers(const PostgresReach& all) const;
-  bool covers_later(const PostgresMark& mark) const { return covers(mark); }
+  bool covers(const CommitMark& mark) const { return snapshot.shows(mark.xid); }
+  bool covers(const LogReach& all) const;
+  bool covers_later(const CommitMark& mark) const { return covers(mark); }
 };
 
 // What a stream gives: a message of pgoutput, or word that all before `end` has been sent.
-struct PostgresEvent {
+struct LogEvent {
   std::string_view message;  // empty: a keepalive
   pgoutput::Lsn end;
 };
 
-struct PostgresFormat {
+struct LogBegin {
   Xid near = 0;  // a number of about now: the log's have 32 bits
 };
 
-struct PostgresLog {
-  using Id = PostgresId;
-  using Position = PostgresPosition;
+struct Log {
+  using Id = CommitId;
+  using Position = LogPosition;
   using Place = std::monostate;
-  using Group = PostgresGroup;
-  using Mark = PostgresMark;
-  using Reach = PostgresReach;
-  using View = PostgresView;
-  using Committed = PostgresCommitted;
-  using Plan = PostgresTable;
-  using Table = PostgresFollowedTable;
-  using Applier = PostgresApplier;
-  using Event = PostgresEvent;
-  using Format = PostgresFormat;
-  using Reader = PostgresReader;
-  using Error = PostgresError;
+  using Group = LogGroup;
+  using Mark = CommitMark;
+  using Reach = LogReach;
+  using View = ReadView;
+  using Committed = postgres::Committed;
+  using Plan = TablePlan;
+  using Table = FollowedTable;
+  using Applier = LogApplier;
+  using Event = LogEvent;
+  using Format = LogBegin;
+  using Reader = TableReader;
+  using Error = postgres::Error;
 
-  static std::uint64_t definition_hash(const Target& target, const PostgresTable& plan);
+  static std::uint64_t definition_hash(const Target& target, const TablePlan& plan);
   // The position is where the last transaction ends: behind it the log of another history may have
   // others.
-  static std::string resume_text(const PostgresPosition& position, const PostgresGroup& last);
-  static std::optional<std::pair<PostgresPosition, PostgresGroup>> parse_resume(
+  static std::string resume_text(const LogPosition& position, const LogGroup& last);
+  static std::optional<std::pair<LogPosition, LogGroup>> parse_resume(
       std::span<const std::string> lines);
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

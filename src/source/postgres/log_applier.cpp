@@ -3,28 +3,27 @@
 #include <algorithm>
 #include <variant>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 
 using pgoutput::OldRow;
 using pgoutput::ReplicaIdentity;
 using pgoutput::Value;
 
-std::unexpected<std::string> PostgresFollowedTable::changed(const std::string& how) const {
+std::unexpected<std::string> FollowedTable::changed(const std::string& how) const {
   return std::unexpected("table \"" + plan().name + "\" has changed: " + how);
 }
 
-std::unexpected<std::string> PostgresFollowedTable::not_understood(const std::string& what) const {
+std::unexpected<std::string> FollowedTable::not_understood(const std::string& what) const {
   return std::unexpected("the log has a row of table \"" + plan().name + "\" " + what);
 }
 
-bool PostgresFollowedTable::has(pgoutput::Oid oid) const {
+bool FollowedTable::has(pgoutput::Oid oid) const {
   return oid == plan().oid || std::ranges::binary_search(plan().parts, oid);
 }
 
-PostgresFollowedTable::Done PostgresFollowedTable::relation(const pgoutput::Relation& relation,
-                                                            bool is_news) {
+FollowedTable::Done FollowedTable::relation(const pgoutput::Relation& relation, bool is_news) {
   is_described_ = false;
-  const PostgresTable& planned = plan();
+  const TablePlan& planned = plan();
   if (relation.oid != planned.oid) {
     return changed("another one has taken its name");
   }
@@ -43,7 +42,7 @@ PostgresFollowedTable::Done PostgresFollowedTable::relation(const pgoutput::Rela
                    " in the catalog");
   }
   for (std::size_t i = 0; i < planned.columns.size(); ++i) {
-    const PostgresColumn& column = planned.columns[i];
+    const Column& column = planned.columns[i];
     if (relation.columns[i].name != column.name) {
       return changed("the log has column \"" + std::string(relation.columns[i].name) +
                      "\" where the catalog has \"" + column.name + "\"");
@@ -56,8 +55,7 @@ PostgresFollowedTable::Done PostgresFollowedTable::relation(const pgoutput::Rela
   return {};
 }
 
-PostgresFollowedTable::Done PostgresFollowedTable::compare_identity(
-    const pgoutput::Relation& relation) const {
+FollowedTable::Done FollowedTable::compare_identity(const pgoutput::Relation& relation) const {
   const bool is_full = relation.replica_identity == ReplicaIdentity::full;
   if (relation.replica_identity == ReplicaIdentity::nothing || is_full != plan().has_full_rows) {
     return changed("its REPLICA IDENTITY is another one");
@@ -72,7 +70,7 @@ PostgresFollowedTable::Done PostgresFollowedTable::compare_identity(
 }
 
 // Its columns may have other places than those of the whole, which is what rows come in.
-PostgresFollowedTable::Done PostgresFollowedTable::part(const pgoutput::Relation& relation) const {
+FollowedTable::Done FollowedTable::part(const pgoutput::Relation& relation) const {
   const std::string name = "\"" + std::string(relation.name) + "\"";
   if (!std::ranges::binary_search(plan().parts, relation.oid)) {
     return changed("the log has rows of a partition " + name + " that it did not have");
@@ -92,9 +90,9 @@ PostgresFollowedTable::Done PostgresFollowedTable::part(const pgoutput::Relation
   return {};
 }
 
-std::optional<std::string> PostgresFollowedTable::difference(const PostgresColumn& planned,
-                                                             const pgoutput::RelationColumn& logged,
-                                                             bool is_news) const {
+std::optional<std::string> FollowedTable::difference(const Column& planned,
+                                                     const pgoutput::RelationColumn& logged,
+                                                     bool is_news) const {
   if (logged.type != planned.logged_oid || logged.type_modifier != planned.modifier) {
     return "is " + planned.type_name + " in the catalog and of another type in the log";
   }
@@ -105,12 +103,12 @@ std::optional<std::string> PostgresFollowedTable::difference(const PostgresColum
   return std::nullopt;
 }
 
-PostgresFollowedTable::Done PostgresFollowedTable::insert(const pgoutput::Insert& insert) {
+FollowedTable::Done FollowedTable::insert(const pgoutput::Insert& insert) {
   const auto after = read(insert.row, {}, after_);
   return after ? change(std::nullopt, *after) : std::unexpected(after.error());
 }
 
-PostgresFollowedTable::Done PostgresFollowedTable::update(const pgoutput::Update& update) {
+FollowedTable::Done FollowedTable::update(const pgoutput::Update& update) {
   if (update.old_row_is == OldRow::none && !plan().has_full_rows) {
     return {};  // the key is as it was, and nothing else is needed
   }
@@ -124,7 +122,7 @@ PostgresFollowedTable::Done PostgresFollowedTable::update(const pgoutput::Update
   return after ? change(*before, *after) : std::unexpected(after.error());
 }
 
-PostgresFollowedTable::Done PostgresFollowedTable::erase(const pgoutput::Delete& erase) {
+FollowedTable::Done FollowedTable::erase(const pgoutput::Delete& erase) {
   if (!is_as_planned(erase.old_row_is)) {
     return not_understood("that is gone, by another REPLICA IDENTITY than the table's");
   }
@@ -132,9 +130,9 @@ PostgresFollowedTable::Done PostgresFollowedTable::erase(const pgoutput::Delete&
   return before ? change(*before, std::nullopt) : std::unexpected(before.error());
 }
 
-std::expected<RowValues, std::string> PostgresFollowedTable::read(pgoutput::Row row,
-                                                                  pgoutput::Row before,
-                                                                  Values& values) const {
+std::expected<RowValues, std::string> FollowedTable::read(pgoutput::Row row,
+                                                          pgoutput::Row before,
+                                                          Values& values) const {
   if (!is_described_) {
     return not_understood("without its description");
   }
@@ -164,7 +162,7 @@ std::expected<RowValues, std::string> PostgresFollowedTable::read(pgoutput::Row 
 
 using pgoutput::Lsn;
 
-PostgresApplier::Known::Known(const pgoutput::Relation& of)
+LogApplier::Known::Known(const pgoutput::Relation& of)
     : schema(of.schema),
       name(of.name),
       columns(of.columns.begin(), of.columns.end()),
@@ -179,14 +177,14 @@ PostgresApplier::Known::Known(const pgoutput::Relation& of)
 }
 
 // Of a transaction that is being read already a table would see the rest alone.
-void PostgresApplier::join(PostgresFollowedTable& table) {
+void LogApplier::join(FollowedTable& table) {
   tables_.join(table);
   if (!open_) {
     tables_.admit();
   }
 }
 
-void PostgresApplier::leave(PostgresFollowedTable& table) {
+void LogApplier::leave(FollowedTable& table) {
   tables_.leave(table);
   for (auto& [oid, known] : relations_) {
     std::erase(known.tables, &table);
@@ -194,31 +192,30 @@ void PostgresApplier::leave(PostgresFollowedTable& table) {
   table.roll_back();
 }
 
-void PostgresApplier::rest_on(std::vector<PostgresGroup> groups) {
+void LogApplier::rest_on(std::vector<LogGroup> groups) {
   unseen_ = std::move(groups.front().unseen);
   last_ = {.last = groups.front().last, .unseen = {}, .commit = groups.front().commit};
   expected_ = std::move(groups);
-  std::erase_if(expected_, [](const PostgresGroup& each) { return each.commit.lsn.value == 0; });
+  std::erase_if(expected_, [](const LogGroup& each) { return each.commit.lsn.value == 0; });
 }
 
-bool PostgresApplier::expects_more_than(const PostgresPosition& logged) const {
-  return std::ranges::any_of(
-      expected_, [&logged](const PostgresGroup& each) { return !logged.covers(each.last); });
+bool LogApplier::expects_more_than(const LogPosition& logged) const {
+  return std::ranges::any_of(expected_,
+                             [&logged](const LogGroup& each) { return !logged.covers(each.last); });
 }
 
-std::optional<PostgresGroup> PostgresApplier::last_group() const {
-  return has_last() ? std::optional(PostgresGroup{
-                          .last = last_.last, .unseen = unseen_, .commit = last_.commit})
+std::optional<LogGroup> LogApplier::last_group() const {
+  return has_last() ? std::optional(
+                          LogGroup{.last = last_.last, .unseen = unseen_, .commit = last_.commit})
                     : std::nullopt;
 }
 
 // Behind the last transaction another history may have others where ours had none.
-void PostgresApplier::reconnected(const PostgresFormat& format, std::uint64_t log_of) {
+void LogApplier::reconnected(const LogBegin& format, std::uint64_t log_of) {
   if (has_last()) {
-    std::erase_if(expected_,
-                  [this](const PostgresGroup& each) { return position_.covers(each.last); });
+    std::erase_if(expected_, [this](const LogGroup& each) { return position_.covers(each.last); });
     expected_.push_back(last_);
-    position_ = PostgresPosition(last_.last.end);
+    position_ = LogPosition(last_.last.end);
   }
   log_of_ = log_of;
   near_ = std::max(near_, format.near);
@@ -226,12 +223,12 @@ void PostgresApplier::reconnected(const PostgresFormat& format, std::uint64_t lo
   described_.reset();
   open_.reset();
   tables_.admit();
-  for (PostgresFollowedTable* const table : tables_.all()) {
+  for (FollowedTable* const table : tables_.all()) {
     table->roll_back();
   }
 }
 
-PostgresApplier::Applied PostgresApplier::apply(const PostgresEvent& event) {
+LogApplier::Applied LogApplier::apply(const LogEvent& event) {
   if (event.message.empty()) {
     return on_keepalive(event.end);
   }
@@ -246,20 +243,20 @@ PostgresApplier::Applied PostgresApplier::apply(const PostgresEvent& event) {
 }
 
 // Nothing of this publication was committed up to there but what has been sent.
-PostgresApplier::Applied PostgresApplier::on_keepalive(Lsn end) {
+LogApplier::Applied LogApplier::on_keepalive(Lsn end) {
   if (auto good = expect_none_before(end); !good) {
     return std::unexpected(std::move(good.error()));
   }
   if (open_ || end <= position_.lsn()) {
     return false;
   }
-  position_ = PostgresPosition(end);
+  position_ = LogPosition(end);
   return true;
 }
 
-std::expected<void, std::string> PostgresApplier::compare(const pgoutput::Begin& begun) {
+std::expected<void, std::string> LogApplier::compare(const pgoutput::Begin& begun) {
   begun_ = {.lsn = begun.final_lsn, .time = begun.commit_time, .xid = begun.xid};
-  for (const PostgresGroup& each : expected_) {
+  for (const LogGroup& each : expected_) {
     if (each.commit.lsn == begun_.lsn && each.commit != begun_) {
       why_void_ = kOtherLog;
       return std::unexpected(
@@ -271,9 +268,9 @@ std::expected<void, std::string> PostgresApplier::compare(const pgoutput::Begin&
 }
 
 // It would have been sent by now.
-std::expected<void, std::string> PostgresApplier::expect_none_before(Lsn end) {
+std::expected<void, std::string> LogApplier::expect_none_before(Lsn end) {
   const auto missing = std::ranges::find_if(
-      expected_, [end](const PostgresGroup& each) { return each.commit.lsn < end; });
+      expected_, [end](const LogGroup& each) { return each.commit.lsn < end; });
   if (missing == expected_.end()) {
     return {};
   }
@@ -284,7 +281,7 @@ std::expected<void, std::string> PostgresApplier::expect_none_before(Lsn end) {
                          "end");
 }
 
-PostgresApplier::Applied PostgresApplier::on(const pgoutput::Begin& begun) {
+LogApplier::Applied LogApplier::on(const pgoutput::Begin& begun) {
   described_.reset();
   if (open_) {
     return std::unexpected("the server's log has a transaction within another");
@@ -302,15 +299,15 @@ PostgresApplier::Applied PostgresApplier::on(const pgoutput::Begin& begun) {
   return false;
 }
 
-PostgresApplier::Applied PostgresApplier::on(const pgoutput::Commit& commit) {
+LogApplier::Applied LogApplier::on(const pgoutput::Commit& commit) {
   const Lsn begun{commit.commit_lsn.value + 1};
   if (!open_ || open_->end.end != begun || commit.end_lsn < begun) {
     return std::unexpected("the server's log has the end of another transaction than has begun");
   }
-  const PostgresMark mark{.end = {commit.end_lsn}, .xid = open_->xid};
+  const CommitMark mark{.end = {commit.end_lsn}, .xid = open_->xid};
   open_.reset();
   const auto has_come =
-      std::erase_if(expected_, [&](const PostgresGroup& each) { return each.commit == begun_; });
+      std::erase_if(expected_, [&](const LogGroup& each) { return each.commit == begun_; });
   if (is_covered_) {
     tables_.admit();
     return has_come != 0 && !is_expecting();
@@ -319,13 +316,13 @@ PostgresApplier::Applied PostgresApplier::on(const pgoutput::Commit& commit) {
   last_ = {.last = mark.end, .unseen = {}, .commit = begun_};
   last_bytes_ = begun_.lsn.value - std::min(begun_at_.value, begun_.lsn.value);
   unseen_.push_back(mark.xid);
-  position_ = PostgresPosition(mark.end.end);
+  position_ = LogPosition(mark.end.end);
   tables_.admit();
   return true;
 }
 
-void PostgresApplier::commit(const PostgresMark& mark) {
-  for (PostgresFollowedTable* const table : tables_.all()) {
+void LogApplier::commit(const CommitMark& mark) {
+  for (FollowedTable* const table : tables_.all()) {
     if (!table->is_touched()) {
       continue;
     }
@@ -333,7 +330,7 @@ void PostgresApplier::commit(const PostgresMark& mark) {
       put_out_of_step(*table, changed.error());
     }
   }
-  for (PostgresFollowedTable* const table : tables_.all()) {
+  for (FollowedTable* const table : tables_.all()) {
     if (!table->is_touched()) {
       continue;
     }
@@ -343,7 +340,7 @@ void PostgresApplier::commit(const PostgresMark& mark) {
   }
 }
 
-PostgresApplier::Applied PostgresApplier::on(const pgoutput::Relation& relation) {
+LogApplier::Applied LogApplier::on(const pgoutput::Relation& relation) {
   relations_.erase(relation.oid);
   const auto known = relations_.try_emplace(relation.oid, relation).first;
   known->second.came_at = tables_.joins();
@@ -351,26 +348,24 @@ PostgresApplier::Applied PostgresApplier::on(const pgoutput::Relation& relation)
   return false;
 }
 
-PostgresApplier::Applied PostgresApplier::on(const pgoutput::Insert& insert) {
-  return on_row(insert.relation,
-                [&](PostgresFollowedTable& table) { return table.insert(insert); });
+LogApplier::Applied LogApplier::on(const pgoutput::Insert& insert) {
+  return on_row(insert.relation, [&](FollowedTable& table) { return table.insert(insert); });
 }
 
-PostgresApplier::Applied PostgresApplier::on(const pgoutput::Update& update) {
-  return on_row(update.relation,
-                [&](PostgresFollowedTable& table) { return table.update(update); });
+LogApplier::Applied LogApplier::on(const pgoutput::Update& update) {
+  return on_row(update.relation, [&](FollowedTable& table) { return table.update(update); });
 }
 
-PostgresApplier::Applied PostgresApplier::on(const pgoutput::Delete& erase) {
-  return on_row(erase.relation, [&](PostgresFollowedTable& table) { return table.erase(erase); });
+LogApplier::Applied LogApplier::on(const pgoutput::Delete& erase) {
+  return on_row(erase.relation, [&](FollowedTable& table) { return table.erase(erase); });
 }
 
 // At once: what is sent has committed, and a table that is read again joins behind this
 // transaction.
-PostgresApplier::Applied PostgresApplier::on(const pgoutput::Truncate& truncate) {
+LogApplier::Applied LogApplier::on(const pgoutput::Truncate& truncate) {
   described_.reset();  // all of them were described, one behind the other
   for (std::size_t i = 0; i < truncate.relations.size(); ++i) {
-    const auto applied = on_row(truncate.relations[i], [](const PostgresFollowedTable&) {
+    const auto applied = on_row(truncate.relations[i], [](const FollowedTable&) {
       return std::expected<void, std::string>(
           std::unexpected("it was truncated; it is read again"));
     });
@@ -381,13 +376,13 @@ PostgresApplier::Applied PostgresApplier::on(const pgoutput::Truncate& truncate)
   return false;
 }
 
-PostgresApplier::Applied PostgresApplier::on(const pgoutput::BeginPrepare&) {
+LogApplier::Applied LogApplier::on(const pgoutput::BeginPrepare&) {
   put_all_out_of_step("the log has two-phase commits");
   return false;
 }
 
 // Whoever reads a table from now on must wait until it is visible.
-PostgresApplier::Applied PostgresApplier::on(const pgoutput::CommitPrepared& commit) {
+LogApplier::Applied LogApplier::on(const pgoutput::CommitPrepared& commit) {
   put_all_out_of_step("the log has two-phase commits");
   near_ = whole_xid(commit.xid, near_);
   unseen_.push_back(near_);
@@ -395,7 +390,7 @@ PostgresApplier::Applied PostgresApplier::on(const pgoutput::CommitPrepared& com
 }
 
 template <class Change>
-PostgresApplier::Applied PostgresApplier::on_row(pgoutput::Oid oid, const Change& change) {
+LogApplier::Applied LogApplier::on_row(pgoutput::Oid oid, const Change& change) {
   const auto described = std::exchange(described_, std::nullopt);
   if (open_ && is_covered_) {
     return false;
@@ -416,7 +411,7 @@ PostgresApplier::Applied PostgresApplier::on_row(pgoutput::Oid oid, const Change
     calls_.on_other_table(known.schema, known.name);
   }
   for (std::size_t i = 0; i < known.tables.size();) {
-    PostgresFollowedTable& table = *known.tables[i];
+    FollowedTable& table = *known.tables[i];
     std::expected<void, std::string> changed;
     if (is_news_to(table)) {
       changed =
@@ -431,10 +426,10 @@ PostgresApplier::Applied PostgresApplier::on_row(pgoutput::Oid oid, const Change
   return false;
 }
 
-void PostgresApplier::find_tables(Known& known) {
+void LogApplier::find_tables(Known& known) {
   known.tables.clear();
   known.found_at = tables_.joins();
-  for (PostgresFollowedTable* const table : tables_.all()) {
+  for (FollowedTable* const table : tables_.all()) {
     const bool is_new = tables_.join_of(*table) <= known.came_at;
     const bool has_its_name = is_new && table->is(known.schema, known.name);
     if (table->plan().oid != known.relation.oid && !has_its_name) {
@@ -450,8 +445,8 @@ void PostgresApplier::find_tables(Known& known) {
   }
 }
 
-void PostgresApplier::judge_part(const Known& part, const Known& whole) {
-  for (PostgresFollowedTable* const table : tables_.all()) {
+void LogApplier::judge_part(const Known& part, const Known& whole) {
+  for (FollowedTable* const table : tables_.all()) {
     const bool is_whole = table->plan().oid == whole.relation.oid;
     if (!is_news_to(*table) || (!is_whole && !table->has(part.relation.oid))) {
       continue;
@@ -467,11 +462,11 @@ void PostgresApplier::judge_part(const Known& part, const Known& whole) {
 }
 
 // Not if it has the transaction at hand from before.
-bool PostgresApplier::is_news_to(const PostgresFollowedTable& table) const {
+bool LogApplier::is_news_to(const FollowedTable& table) const {
   return !open_ || !table.target().has(open_->id());
 }
 
-void PostgresApplier::judge(const PostgresCommitted& committed) {
+void LogApplier::judge(const Committed& committed) {
   near_ = std::max(near_, committed.snapshot.xmax);
   std::erase_if(unseen_, [&](Xid xid) { return committed.snapshot.shows(xid); });
   if (committed.fingerprints) {
@@ -479,10 +474,9 @@ void PostgresApplier::judge(const PostgresCommitted& committed) {
   }
 }
 
-void PostgresApplier::judge(const PostgresCommitted& committed,
-                            const TableFingerprints& fingerprints) {
+void LogApplier::judge(const Committed& committed, const TableFingerprints& fingerprints) {
   const auto tables = tables_.all();
-  for (PostgresFollowedTable* const table : tables) {
+  for (FollowedTable* const table : tables) {
     const auto found = fingerprints.find(table->plan().name);
     if (found == fingerprints.end()) {
       put_out_of_step(*table, "table \"" + table->plan().name + "\" is not there any more");
@@ -493,24 +487,23 @@ void PostgresApplier::judge(const PostgresCommitted& committed,
     }
   }
   for (const auto& [name, fingerprint] : fingerprints) {
-    if (std::ranges::none_of(tables, [&](const PostgresFollowedTable* table) {
-          return table->plan().name == name;
-        })) {
+    if (std::ranges::none_of(
+            tables, [&](const FollowedTable* table) { return table->plan().name == name; })) {
       calls_.on_other_table(committed.schema, name);
     }
   }
 }
 
-void PostgresApplier::put_out_of_step(PostgresFollowedTable& table, std::string_view why) {
+void LogApplier::put_out_of_step(FollowedTable& table, std::string_view why) {
   leave(table);
   calls_.on_out_of_step(table, why);
 }
 
-void PostgresApplier::put_all_out_of_step(std::string_view why) {
+void LogApplier::put_all_out_of_step(std::string_view why) {
   calls_.on_definition();
-  for (PostgresFollowedTable* const table : tables_.all()) {
+  for (FollowedTable* const table : tables_.all()) {
     put_out_of_step(*table, why);
   }
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -43,7 +43,7 @@
 #include "pgoutput/message_decoder.h"
 #include "postgres/log.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 
 // One table of PostgreSQL's log: tuples become changes (follow/table_changes.h).
 //
@@ -57,7 +57,7 @@ namespace cuckooguard::source {
 //
 // Threads: the source's. Errors: a sentence, after which the table is not to be trusted: the log
 // was not understood, and the table must be read again.
-class PostgresFollowedTable final : public TableChanges<PostgresLog> {
+class FollowedTable final : public TableChanges<Log> {
  public:
   using TableChanges::TableChanges;
 
@@ -83,7 +83,7 @@ class PostgresFollowedTable final : public TableChanges<PostgresLog> {
   std::unexpected<std::string> changed(const std::string& how) const;
   std::unexpected<std::string> not_understood(const std::string& what) const;
   Done compare_identity(const pgoutput::Relation& relation) const;
-  std::optional<std::string> difference(const PostgresColumn& planned,
+  std::optional<std::string> difference(const Column& planned,
                                         const pgoutput::RelationColumn& logged,
                                         bool is_news) const;
   bool is_as_planned(pgoutput::OldRow old_row_is) const {
@@ -99,49 +99,48 @@ class PostgresFollowedTable final : public TableChanges<PostgresLog> {
   Values after_;
 };
 
-class PostgresApplier {
+class LogApplier {
  public:
   static constexpr std::size_t kUnseenMax = 4'000'000;
 
   struct Calls {
-    std::function<void(PostgresFollowedTable& table, std::string_view why)> on_out_of_step;
+    std::function<void(FollowedTable& table, std::string_view why)> on_out_of_step;
     std::function<void()> on_definition = [] {};
-    // A table that nobody follows has rows, or is in the catalog (PostgresCommitted).
+    // A table that nobody follows has rows, or is in the catalog (Committed).
     std::function<void(std::string_view schema, std::string_view table)> on_other_table =
         [](std::string_view, std::string_view) {};
   };
 
-  PostgresApplier(PostgresPosition position, Calls calls)
-      : position_(position), calls_(std::move(calls)) {}
+  LogApplier(LogPosition position, Calls calls) : position_(position), calls_(std::move(calls)) {}
 
   // From the end of the transaction at hand on the table is told of changes.
-  void join(PostgresFollowedTable& table);
-  bool has_joined(const PostgresFollowedTable& table) const { return tables_.has(table); }
-  void leave(PostgresFollowedTable& table);
+  void join(FollowedTable& table);
+  bool has_joined(const FollowedTable& table) const { return tables_.has(table); }
+  void leave(FollowedTable& table);
   // What was prepared is sent when it is committed, with all of its rows: nobody waits.
-  void begin_waiting(PostgresFollowedTable& /*table*/) {}
-  void end_waiting(PostgresFollowedTable& /*table*/) {}
-  static bool is_prepared_before(const PostgresFollowedTable& /*table*/) { return false; }
+  void begin_waiting(FollowedTable& /*table*/) {}
+  void end_waiting(FollowedTable& /*table*/) {}
+  static bool is_prepared_before(const FollowedTable& /*table*/) { return false; }
 
   // True: position() has moved.
-  std::expected<bool, std::string> apply(const PostgresEvent& event);
+  std::expected<bool, std::string> apply(const LogEvent& event);
   // The stream begins anew, behind position().
-  void reconnected(const PostgresFormat& format, std::uint64_t log_of);
+  void reconnected(const LogBegin& format, std::uint64_t log_of);
 
   // --- whether it is the same log ---
   std::uint64_t log_of() const { return log_of_; }
   // What position() or a table's checkpoint rests on: the stream must come by each transaction, as
   // it is remembered, or apply() fails. The first is the last that position() covers.
-  void rest_on(std::vector<PostgresGroup> groups);
+  void rest_on(std::vector<LogGroup> groups);
   // It has not come by all of them yet: nothing is proven so far.
   bool is_expecting() const { return !expected_.empty(); }
   // A log that is no longer than this does not have them all.
-  bool expects_more_than(const PostgresPosition& logged) const;
+  bool expects_more_than(const LogPosition& logged) const;
   // Why apply() has failed: no position counts any more. Empty: it has not, or for something else.
   // A literal.
   std::string_view why_void() const { return why_void_; }
   // Nothing before the first transaction.
-  std::optional<PostgresGroup> last_group() const;
+  std::optional<LogGroup> last_group() const;
   // What is behind the last transaction, or that itself, is more than `most` bytes of log, which
   // would be kept for it and sent again; or there is none.
   bool needs_transaction(std::uint64_t most) const {
@@ -149,23 +148,23 @@ class PostgresApplier {
            position_.lsn().value > last_.commit.lsn.value + most;
   }
   // A table that was read no later than there has nothing that another history has otherwise.
-  PostgresPosition last_end() const { return PostgresPosition(last_.last.end); }
+  LogPosition last_end() const { return LogPosition(last_.last.end); }
   // From there on the server sends the last transaction once more.
-  PostgresPosition resume_position() const {
-    return has_last() ? PostgresPosition(last_.commit.lsn) : position_;
+  LogPosition resume_position() const {
+    return has_last() ? LogPosition(last_.commit.lsn) : position_;
   }
 
   // No transaction is open.
   bool is_idle() const { return !open_; }
 
-  const PostgresPosition& position() const { return position_; }
+  const LogPosition& position() const { return position_; }
   static std::monostate place() { return {}; }
-  PostgresReach reach() const { return {.position = position_, .unseen = unseen_}; }
+  LogReach reach() const { return {.position = position_, .unseen = unseen_}; }
   // Those that were applied, or that a slot began behind, and that nobody has seen yet. Who opens a
   // view asks before: one that is seen behind the view's opening is none of these any more.
   const std::vector<Xid>& unseen() const { return unseen_; }
   // What is seen by now is forgotten; tables of other fingerprints than planned are out of step.
-  void judge(const PostgresCommitted& committed);
+  void judge(const Committed& committed);
 
  private:
   using Applied = std::expected<bool, std::string>;
@@ -184,7 +183,7 @@ class PostgresApplier {
     std::vector<std::string> names;  // of columns
     std::vector<pgoutput::RelationColumn> columns;
     pgoutput::Relation relation;
-    std::vector<PostgresFollowedTable*> tables{};
+    std::vector<FollowedTable*> tables{};
     std::optional<std::uint64_t> found_at{};  // JoinedTables::joins(), then; nothing: to be found
     std::uint64_t came_at = 0;                // the same, when it came
     pgoutput::Lsn told{};                     // the last transaction that nobody was told of
@@ -214,23 +213,23 @@ class PostgresApplier {
   // Whether the transactions that are expected are those that come.
   std::expected<void, std::string> compare(const pgoutput::Begin& begun);
   std::expected<void, std::string> expect_none_before(pgoutput::Lsn end);
-  void commit(const PostgresMark& mark);
-  bool is_news_to(const PostgresFollowedTable& table) const;
-  void judge(const PostgresCommitted& committed, const TableFingerprints& fingerprints);
-  void put_out_of_step(PostgresFollowedTable& table, std::string_view why);
+  void commit(const CommitMark& mark);
+  bool is_news_to(const FollowedTable& table) const;
+  void judge(const Committed& committed, const TableFingerprints& fingerprints);
+  void put_out_of_step(FollowedTable& table, std::string_view why);
   void put_all_out_of_step(std::string_view why);
 
   // The transaction at hand. Until its commit says where it ends it is known by the byte behind the
   // commit's first, which lies on the same side of every position.
-  std::optional<PostgresMark> open_;
+  std::optional<CommitMark> open_;
   bool is_covered_ = false;  // it was applied before
-  PostgresPosition position_;
+  LogPosition position_;
   // Of a transaction, without what is unseen.
-  PostgresGroup last_;
+  LogGroup last_;
   std::uint64_t last_bytes_ = 0;  // of log, since it began
-  PostgresCommit begun_;          // the transaction at hand
+  CommitStamp begun_;             // the transaction at hand
   pgoutput::Lsn begun_at_{};      // its first change
-  std::vector<PostgresGroup> expected_;
+  std::vector<LogGroup> expected_;
   std::string_view why_void_;
   Calls calls_;
   std::vector<Xid> unseen_;
@@ -239,7 +238,7 @@ class PostgresApplier {
   pgoutput::MessageDecoder decoder_;
   std::unordered_map<pgoutput::Oid, Known> relations_;
   std::optional<pgoutput::Oid> described_;  // by the last message
-  JoinedTables<PostgresFollowedTable> tables_;
+  JoinedTables<FollowedTable> tables_;
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

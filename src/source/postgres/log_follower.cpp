@@ -9,7 +9,7 @@
 #include "postgres/table.h"
 #include "postgres/table_listing.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 constexpr std::string_view kObjectInUse = "55006";
@@ -24,11 +24,11 @@ std::vector<std::string> names_of(std::span<const Target> targets) {
   return all;
 }
 
-void check_tables(PostgresConnection& connection,
-                  const PostgresPlace& place,
+void check_tables(Connection& connection,
+                  const Place& place,
                   const Target& target,
                   std::vector<Refusal>& all) {
-  const auto tables = list_postgres_tables(connection, place, target.settings.source.tables);
+  const auto tables = list_tables(connection, place, target.settings.source.tables);
   if (!tables) {
     if (const auto* const why = std::get_if<std::string>(&tables.error())) {
       all.push_back({.ns = target.settings.name, .what = *why});
@@ -36,7 +36,7 @@ void check_tables(PostgresConnection& connection,
     return;
   }
   for (const std::string& table : *tables) {
-    const auto plan = plan_postgres_table(connection, place, target, table);
+    const auto plan = plan_table(connection, place, target, table);
     if (const auto* const why = plan ? nullptr : std::get_if<std::string>(&plan.error())) {
       all.push_back({.ns = target.settings.name, .table = table, .what = *why});
     }
@@ -44,20 +44,20 @@ void check_tables(PostgresConnection& connection,
 }
 
 // A setting of the database counts for sessions that begin behind it.
-std::expected<std::string, PostgresError> identity_if_written_to(PostgresConnection& connection) {
+Expected<std::string> identity_if_written_to(Connection& connection) {
   const auto read_only = connection.value("SHOW default_transaction_read_only");
   if (!read_only) {
     return std::unexpected(read_only.error());
   }
   if (std::string why = why_left(read_only->value_or(""), ""); !why.empty()) {
-    return postgres_refused(std::move(why));
+    return refused(std::move(why));
   }
   return server_identity(connection);
 }
 
 }  // namespace
 
-PostgresFollower::PostgresFollower(PostgresFollowerSettings settings, Feeds feeds, Clock clock)
+LogFollower::LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock)
     : ServerFollower({.name = settings.name,
                       .max_lag = settings.max_lag,
                       .storage = settings.storage,
@@ -70,9 +70,9 @@ PostgresFollower::PostgresFollower(PostgresFollowerSettings settings, Feeds feed
       names_(names_of(tables_.targets())),
       slot_(settings_.slot) {}
 
-PostgresFollower::~PostgresFollower() = default;
+LogFollower::~LogFollower() = default;
 
-void PostgresFollower::finish() {
+void LogFollower::finish() {
   loader_.reset();
   checkpoints_.reset();  // writes once more, when what was deleted is seen to be committed
   probe_.reset();
@@ -83,14 +83,14 @@ void PostgresFollower::finish() {
   tables_.log.expire_all();
 }
 
-void PostgresFollower::leave_slot() {
+void LogFollower::leave_slot() {
   if (!lets_go_) {
-    stream_->confirm(PostgresPosition(pgoutput::Lsn{kept_->load()}));
+    stream_->confirm(LogPosition(pgoutput::Lsn{kept_->load()}));
     static_cast<void>(stream_->tell());  // or it is said the next time
     return;
   }
   stream_.reset();
-  auto connection = PostgresConnection::open_same(settings_.login, identity_);
+  auto connection = Connection::open_same(settings_.login, identity_);
   auto dropped =
       connection ? drop_slot(*connection, slot_) : std::unexpected(std::move(connection.error()));
   // The server notices in its own time that the stream has ended.
@@ -109,11 +109,11 @@ void PostgresFollower::leave_slot() {
   }
 }
 
-std::vector<Refusal> PostgresFollower::check(const PostgresLogin& login,
-                                             const PostgresPlace& place,
-                                             std::string_view slot,
-                                             std::span<const Target> targets) {
-  auto connection = PostgresConnection::open(login);
+std::vector<Refusal> LogFollower::check(const Login& login,
+                                        const Place& place,
+                                        std::string_view slot,
+                                        std::span<const Target> targets) {
+  auto connection = Connection::open(login);
   if (!connection) {
     if (connection.error().is_refusal()) {  // reached, and not let in
       return {{.ns = "", .what = connection.error().what}};
@@ -124,7 +124,7 @@ std::vector<Refusal> PostgresFollower::check(const PostgresLogin& login,
   for (const Target& target : targets) {
     check_tables(*connection, place, target, all);
   }
-  const auto refuse = [&all](const PostgresError& error) {
+  const auto refuse = [&all](const Error& error) {
     if (error.is_refusal()) {
       all.push_back({.ns = "", .what = error.what});
     }
@@ -141,9 +141,9 @@ std::vector<Refusal> PostgresFollower::check(const PostgresLogin& login,
     all.push_back({.ns = "", .what = std::move(what)});
   }
   // Last: what the server lacks for it is said already, in better words.
-  const auto replication =
-      why_not.empty() ? PostgresConnection::open(login, PostgresConnection::Purpose::replication)
-                      : std::unexpected(PostgresError{});
+  const auto replication = why_not.empty()
+                               ? Connection::open(login, Connection::Purpose::replication)
+                               : std::unexpected(Error{});
   if (!replication) {
     refuse(replication.error());
   }
@@ -152,7 +152,7 @@ std::vector<Refusal> PostgresFollower::check(const PostgresLogin& login,
 
 // --- connecting ---
 
-PostgresFollower::Duration PostgresFollower::connect(const std::stop_token& stop) {
+LogFollower::Duration LogFollower::connect(const std::stop_token& stop) {
   const auto done = try_to_connect(stop);
   if (done || stop.stop_requested()) {
     return Duration::zero();
@@ -160,13 +160,12 @@ PostgresFollower::Duration PostgresFollower::connect(const std::stop_token& stop
   return lose(done.error());
 }
 
-PostgresFollower::Done PostgresFollower::try_to_connect(const std::stop_token& stop) {
-  auto connection = PostgresConnection::open(settings_.login);
+Done LogFollower::try_to_connect(const std::stop_token& stop) {
+  auto connection = Connection::open(settings_.login);
   if (!connection) {
     return std::unexpected(connection.error());
   }
-  auto replication =
-      PostgresConnection::open(settings_.login, PostgresConnection::Purpose::replication);
+  auto replication = Connection::open(settings_.login, Connection::Purpose::replication);
   if (!replication) {
     return std::unexpected(replication.error());
   }
@@ -185,7 +184,7 @@ PostgresFollower::Done PostgresFollower::try_to_connect(const std::stop_token& s
     return std::unexpected(asked.error());
   }
   if (*streams != asked->identity) {
-    return postgres_failed("the address leads to several servers");
+    return failed("the address leads to several servers");
   }
   if (auto good = check_server(*asked); !good) {
     return good;
@@ -205,7 +204,7 @@ PostgresFollower::Done PostgresFollower::try_to_connect(const std::stop_token& s
   if (settings_.followed) {
     settings_.followed->is(settings_.login, identity_);
   }
-  const std::optional<PostgresSlot>& found = asked->slot;
+  const std::optional<Slot>& found = asked->slot;
   if (found && found->is_active) {
     return std::unexpected(end_reader(*connection, *found));
   }
@@ -222,8 +221,7 @@ PostgresFollower::Done PostgresFollower::try_to_connect(const std::stop_token& s
 }
 
 // One that was cut off from us, and does not know yet.
-PostgresError PostgresFollower::end_reader(PostgresConnection& connection,
-                                           const PostgresSlot& slot) const {
+Error LogFollower::end_reader(Connection& connection, const Slot& slot) const {
   if (slot.reader == reader_ && reader_ != 0) {
     if (auto ended = connection.run("SELECT pg_terminate_backend(" + std::to_string(reader_) + ")");
         ended) {
@@ -236,8 +234,9 @@ PostgresError PostgresFollower::end_reader(PostgresConnection& connection,
                   "be there (wal_sender_timeout)"};
 }
 
-std::expected<PostgresFollower::Asked, PostgresError> PostgresFollower::ask_all(
-    PostgresConnection& connection, const PostgresPlace& place, std::string_view slot) {
+Expected<LogFollower::Asked> LogFollower::ask_all(Connection& connection,
+                                                  const Place& place,
+                                                  std::string_view slot) {
   auto identity = server_identity(connection);
   if (!identity) {
     return std::unexpected(std::move(identity.error()));
@@ -254,12 +253,12 @@ std::expected<PostgresFollower::Asked, PostgresError> PostgresFollower::ask_all(
       .identity = *std::move(identity), .server = *std::move(server), .slot = *std::move(found)};
 }
 
-PostgresFollower::Done PostgresFollower::check_server(const Asked& asked) const {
+Done LogFollower::check_server(const Asked& asked) const {
   // Our position in its log is not in doubt for that: who has one keeps it, and asks again.
-  const PostgresServer& server = asked.server;
+  const Server& server = asked.server;
   if (std::string left = why_left(server.read_only, server.synchronous_standbys);
       !left.empty() && !server.hides_read_only && tables_.log.has_begun()) {
-    return postgres_failed(std::move(left));
+    return failed(std::move(left));
   }
   std::string why;
   for (const std::string& each : refusals(server, settings_.place, asked.slot.has_value())) {
@@ -268,11 +267,11 @@ PostgresFollower::Done PostgresFollower::check_server(const Asked& asked) const 
   if (why.empty()) {
     return {};
   }
-  return postgres_refused("the server cannot be followed: " + why);
+  return refused("the server cannot be followed: " + why);
 }
 
 // Where we are, or a checkpoint of a former run is, if the slot has what comes behind it.
-std::expected<bool, PostgresError> PostgresFollower::can_go_on(const PostgresSlot& slot) {
+Expected<bool> LogFollower::can_go_on(const Slot& slot) {
   if (!slot.is_usable || is_position_gone_) {
     return false;
   }
@@ -282,16 +281,14 @@ std::expected<bool, PostgresError> PostgresFollower::can_go_on(const PostgresSlo
   if (!may_take_up()) {
     return false;
   }
-  auto reader = PostgresReader::open(reader_settings());
+  auto reader = TableReader::open(reader_settings());
   if (!reader) {
     return std::unexpected(reader.error());
   }
-  return take_up(*reader, false, PostgresPosition(slot.confirmed));
+  return take_up(*reader, false, LogPosition(slot.confirmed));
 }
 
-PostgresFollower::Done PostgresFollower::begin_anew(PostgresConnection& connection,
-                                                    PostgresConnection& replication,
-                                                    bool has_slot) {
+Done LogFollower::begin_anew(Connection& connection, Connection& replication, bool has_slot) {
   loader_.reset();
   checkpoints_.reset();  // what it writes is of the slot before
   *kept_ = 0;
@@ -315,16 +312,15 @@ PostgresFollower::Done PostgresFollower::begin_anew(PostgresConnection& connecti
   }
   auto unseen = slot->shows.missing_from(*now);
   if (!unseen) {
-    return postgres_failed("the snapshot of the new slot shows too much");
+    return failed("the snapshot of the new slot shows too much");
   }
-  tables_.log.begin_at(PostgresPosition(slot->begins),
+  tables_.log.begin_at(LogPosition(slot->begins),
                        {{.last = {.end = slot->begins}, .unseen = *std::move(unseen)}});
   is_position_gone_ = false;
   return {};
 }
 
-PostgresFollower::Done PostgresFollower::begin_stream(PostgresConnection& connection,
-                                                      PostgresConnection replication) {
+Done LogFollower::begin_stream(Connection& connection, Connection replication) {
   const auto now = current_snapshot(connection);
   if (!now) {
     return std::unexpected(now.error());
@@ -345,20 +341,19 @@ PostgresFollower::Done PostgresFollower::begin_stream(PostgresConnection& connec
   stream_ = std::make_unique<ReplicationStream>(*std::move(stream));
   if (keeps_slot()) {
     begin_checkpoints(
-        [kept = kept_](const PostgresPosition& position) { *kept = position.lsn().value; });
+        [kept = kept_](const LogPosition& position) { *kept = position.lsn().value; });
   }
   begin_probe();
-  begin_watch<PostgresConnection>(
+  begin_watch<Connection>(
       settings_.login, identity_if_written_to, [] {});  // it waits for kStepMax at most
   return {};
 }
 
-bool PostgresFollower::needs_transaction(std::uint64_t retained) {
+bool LogFollower::needs_transaction(std::uint64_t retained) {
   if (!keeps_slot()) {
     return false;
   }
-  if (tables_.checkpoints.needs_group() ||
-      tables_.loads.ask_applier([](const PostgresApplier& applier) {
+  if (tables_.checkpoints.needs_group() || tables_.loads.ask_applier([](const LogApplier& applier) {
         return applier.needs_transaction(kLogBetweenMax);
       })) {
     return true;
@@ -372,22 +367,21 @@ bool PostgresFollower::needs_transaction(std::uint64_t retained) {
 }
 
 // A session's slot is of no use behind its end: nothing is kept for it.
-PostgresPosition PostgresFollower::confirmed() const {
-  if (!keeps_slot() ||
-      (may_not_write_ && tables_.loads.ask_applier([](const PostgresApplier& applier) {
+LogPosition LogFollower::confirmed() const {
+  if (!keeps_slot() || (may_not_write_ && tables_.loads.ask_applier([](const LogApplier& applier) {
         return applier.needs_transaction(kLogKeptMax);
       }))) {
     return tables_.log.position();
   }
-  return PostgresPosition(pgoutput::Lsn{kept_->load()});
+  return LogPosition(pgoutput::Lsn{kept_->load()});
 }
 
-void PostgresFollower::begin_probe() {
-  const auto is_applied = [this](const PostgresPosition& position) {
+void LogFollower::begin_probe() {
+  const auto is_applied = [this](const LogPosition& position) {
     return tables_.log.position().covers(position);
   };
-  probe_ = std::make_unique<PostgresProbe>(
-      PostgresProbe::Settings{
+  probe_ = std::make_unique<ServerProbe>(
+      ServerProbe::Settings{
           .login = settings_.login,
           .identity = identity_,
           .place = settings_.place,
@@ -398,7 +392,7 @@ void PostgresFollower::begin_probe() {
           .asking = settings_.asking,
           .needs_transaction =
               [this](std::uint64_t retained) { return needs_transaction(retained); }},
-      [this, is_applied](const PostgresProbe::Word& word) {
+      [this, is_applied](const ServerProbe::Word& word) {
         heard(word);
         if (!is_applied(word.position)) {
           stream_->ask();
@@ -407,7 +401,7 @@ void PostgresFollower::begin_probe() {
       is_applied);
 }
 
-void PostgresFollower::heard(const PostgresProbe::Word& word) {
+void LogFollower::heard(const ServerProbe::Word& word) {
   tables_.log.retains(word.retained);
   tables_.log.took_transactions(word.transactions, word.at);
   tables_.log.see_committed(word.committed);
@@ -427,7 +421,7 @@ void PostgresFollower::heard(const PostgresProbe::Word& word) {
 
 // --- following ---
 
-PostgresFollower::Duration PostgresFollower::follow(const std::stop_token& stop) {
+LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
   // A stop waits for it, kStepMax at most: finish() says on the stream what is kept.
   const TimePoint until = clock_() + kStepMax;
   Done done = follow_one(stop);  // first: who may not read the log need not read tables
@@ -452,25 +446,25 @@ PostgresFollower::Duration PostgresFollower::follow(const std::stop_token& stop)
   return lose(done.error());
 }
 
-PostgresFollower::Done PostgresFollower::follow_one(const std::stop_token& stop) {
+Done LogFollower::follow_one(const std::stop_token& stop) {
   stream_->confirm(confirmed());
   const auto next = stream_->next(kStepMax);
   if (!next) {
     return std::unexpected(next.error());
   }
-  const std::optional<PostgresEvent>& event = *next;
+  const std::optional<LogEvent>& event = *next;
   if (!event) {
     return {};
   }
   if (const auto applied = tables_.log.apply(*event, stop); !applied) {
-    return postgres_failed(applied.error());
+    return failed(applied.error());
   }
   return {};
 }
 
-void PostgresFollower::disconnect() {
+void LogFollower::disconnect() {
   probe_.reset();
   stream_.reset();
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

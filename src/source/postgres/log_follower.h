@@ -9,7 +9,7 @@
 // A slot and the last transaction before it are what a position rests on: while the slot is there
 // the server keeps what comes behind it, and sends no more and no less; that transaction, which
 // comes first when the stream is resumed, shows that it is the same log. So a position counts as
-// long as the slot does (PostgresSlot::is_usable) and was not confirmed further than that. Where
+// long as the slot does (Slot::is_usable) and was not confirmed further than that. Where
 // there has been no transaction for long the probe has one written. A slot that is kept (with
 // storage) is confirmed up to what stands in checkpoints, and dropped when nobody will go on there
 // (let_go()); a temporary one, which ends with its session, is confirmed up to what was applied,
@@ -20,7 +20,7 @@
 // Limit: a former primary that goes on by itself, cut off from the one that has taken its place, is
 // followed for as long as it answers.
 //
-// fresh_until is moved by PostgresProbe alone, so that a log that lags, hangs or is not read makes
+// fresh_until is moved by ServerProbe alone, so that a log that lags, hangs or is not read makes
 // all pass.
 //
 // Threads: the source's, the probe's, a loader's and the checkpoint writer's, which meet in
@@ -59,7 +59,7 @@
 #include "source/feeds.h"
 #include "source/source.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 
 // A session in which tables of PostgreSQL are read, as a TableLoader wants it
 // (follow/table_loader.h), and in which a restart looks at them (follow/restore.h).
@@ -70,61 +70,59 @@ namespace cuckooguard::source {
 // is writing to the table then, behind its plan: a table can be published while they write, and of
 // what they wrote before the log has no word.
 //
-// Threads: one, but interrupt(), which is any's. Errors: PostgresError. Limits: kViewWaitMax for a
+// Threads: one, but interrupt(), which is any's. Errors: Error. Limits: kViewWaitMax for a
 // view that serves; the view holds back vacuum while it is open; whoever waits for a lock on a
 // table that is read waits kLookEvery and a little.
 
 // How a view is opened on a session; tests put a wrong one in its place.
-using OpenPostgresView =
-    std::expected<PostgresView, PostgresError> (*)(PostgresConnection& connection);
-std::expected<PostgresView, PostgresError> open_postgres_view(PostgresConnection& connection);
+using OpenView = Expected<ReadView> (*)(Connection& connection);
+Expected<ReadView> open_view(Connection& connection);
 
-class PostgresReader {
+class TableReader {
  public:
   static constexpr std::chrono::seconds kViewWaitMax{20};
   static constexpr std::chrono::seconds kLookEvery{1};
 
   struct Settings {
-    PostgresLogin login;
+    Login login;
     std::string identity;  // of the server that is followed: server_identity()
-    PostgresPlace place;
-    OpenPostgresView open_view = open_postgres_view;
+    Place place;
+    OpenView open_view = postgres::open_view;
     Clock clock;
   };
 
-  static std::expected<PostgresReader, PostgresError> open(const Settings& settings);
+  static Expected<TableReader> open(const Settings& settings);
 
-  std::expected<PostgresPosition, PostgresError> position();
-  std::expected<void, PostgresError> list(TableSet<PostgresLog>& tables);
-  std::expected<PostgresTable, PostgresTrouble> plan(const Target& target,
-                                                     const std::string& table);
+  Expected<LogPosition> position();
+  Done list(TableSet<Log>& tables);
+  std::expected<TablePlan, TableTrouble> plan(const Target& target, const std::string& table);
   // Of the table that was planned last.
-  std::expected<PostgresView, PostgresError> open_view(const PostgresPosition& from,
-                                                       TableSet<PostgresLog>& tables,
-                                                       const std::stop_token& stop);
-  std::expected<void, PostgresError> close_view() { return connection_.run("ROLLBACK"); }
-  std::expected<TableEstimate, PostgresError> size(const PostgresTable& plan);
-  std::expected<std::optional<std::string>, PostgresError> count(const PostgresTable& plan) {
+  Expected<ReadView> open_view(const LogPosition& from,
+                               TableSet<Log>& tables,
+                               const std::stop_token& stop);
+  Done close_view() { return connection_.run("ROLLBACK"); }
+  Expected<TableEstimate> size(const TablePlan& plan);
+  Expected<std::optional<std::string>> count(const TablePlan& plan) {
     return connection_.value(plan.count_sql());
   }
-  std::expected<PostgresRows, PostgresError> stream(const PostgresTable& plan) {
+  Expected<Rows> stream(const TablePlan& plan) {
     return connection_.stream(plan.copy_sql(), plan.needed().size());
   }
   // For this session, whatever the lock is.
-  bool is_somebody_waiting(const PostgresTable& plan);
+  bool is_somebody_waiting(const TablePlan& plan);
   void interrupt() const { connection_.interrupt(); }
 
  private:
-  PostgresReader(PostgresConnection connection, Settings settings, std::string process)
+  TableReader(Connection connection, Settings settings, std::string process)
       : connection_(std::move(connection)),
         settings_(std::move(settings)),
         process_(std::move(process)) {}
 
-  PostgresConnection connection_;
+  Connection connection_;
   Settings settings_;
-  std::string process_;                         // of the session, at the server
-  std::optional<PostgresConnection> observer_;  // of who waits for it
-  std::uint32_t planned_oid_ = 0;               // of the table that was planned last
+  std::string process_;                 // of the session, at the server
+  std::optional<Connection> observer_;  // of who waits for it
+  std::uint32_t planned_oid_ = 0;       // of the table that was planned last
   TimePoint look_at_{};
 };
 
@@ -195,10 +193,10 @@ struct CatalogScope {
 };
 
 // To be prepared in one session, and executed as `scope` and `watch` in it.
-std::expected<void, PostgresError> prepare_scope(PostgresConnection& connection,
-                                                 std::string_view schema,
-                                                 std::span<const std::string> tables);
-std::expected<CatalogScope, PostgresError> scope_of(const PostgresAnswer& answer);
+Done prepare_scope(Connection& connection,
+                   std::string_view schema,
+                   std::span<const std::string> tables);
+Expected<CatalogScope> scope_of(const Answer& answer);
 
 struct CatalogWatch {
   std::string_view schema;
@@ -206,17 +204,15 @@ struct CatalogWatch {
   std::span<const std::string> tables;
   bool is_one = false;  // one was prepared before, which goes
 };
-std::expected<void, PostgresError> prepare_watch(PostgresConnection& connection,
-                                                 const CatalogScope& scope,
-                                                 const CatalogWatch& watch);
-std::string watch_of(const PostgresAnswer& answer);  // never empty
+Done prepare_watch(Connection& connection, const CatalogScope& scope, const CatalogWatch& watch);
+std::string watch_of(const Answer& answer);  // never empty
 
-class PostgresProbe {
+class ServerProbe {
  public:
   struct Settings {
-    PostgresLogin login;
+    Login login;
     std::string identity;  // of the server that is followed: server_identity()
-    PostgresPlace place;
+    Place place;
     std::vector<std::string> tables;  // names and patterns of all that is followed
     std::string slot;
     Clock clock;
@@ -229,8 +225,8 @@ class PostgresProbe {
   };
   struct Word {
     TimePoint at;  // all that was committed before is in the log up to `position`
-    PostgresPosition position;
-    PostgresCommitted committed;
+    LogPosition position;
+    Committed committed;
     std::uint64_t retained = 0;  // bytes of its log that the server keeps for the slot
     bool is_whole = false;
     std::uint64_t transactions = 0;  // that were needed to have the log flushed
@@ -247,30 +243,28 @@ class PostgresProbe {
   }
   // Whether the log has been applied as far as the last word was.
   using Report = std::function<void(const Word& word)>;
-  using IsApplied = std::function<bool(const PostgresPosition& position)>;
+  using IsApplied = std::function<bool(const LogPosition& position)>;
 
-  PostgresProbe(Settings settings, Report report, IsApplied is_applied);
-  PostgresProbe(const PostgresProbe&) = delete;
-  PostgresProbe& operator=(const PostgresProbe&) = delete;
-  ~PostgresProbe() = default;
+  ServerProbe(Settings settings, Report report, IsApplied is_applied);
+  ServerProbe(const ServerProbe&) = delete;
+  ServerProbe& operator=(const ServerProbe&) = delete;
+  ~ServerProbe() = default;
 
   bool has_ended() const { return has_ended_.load(std::memory_order_acquire); }
   const std::string& why() const { return why_; }  // then
 
  private:
-  using Done = std::expected<void, PostgresError>;
-
   void run(const std::stop_token& stop);
   // Why it has ended.
   std::string ask_until_it_fails(const std::stop_token& stop);
-  Done prepare(PostgresConnection& connection);
-  std::expected<Word, PostgresError> ask(PostgresConnection& connection);
+  Done prepare(Connection& connection);
+  Expected<Word> ask(Connection& connection);
   // False: the catalog has changed.
-  std::expected<bool, PostgresError> ask_shortly(PostgresConnection& connection);
-  Done ask_wholly(PostgresConnection& connection);
-  Done take_catalog(PostgresConnection& connection, std::vector<PostgresAnswer> answers);
-  Done have_sent_on(PostgresConnection& connection, Word& word, bool is_wanted);
-  Done nudge(PostgresConnection& connection, Word& word, bool by_transaction);
+  Expected<bool> ask_shortly(Connection& connection);
+  Done ask_wholly(Connection& connection);
+  Done take_catalog(Connection& connection, std::vector<Answer> answers);
+  Done have_sent_on(Connection& connection, Word& word, bool is_wanted);
+  Done nudge(Connection& connection, Word& word, bool by_transaction);
   void pursue(const Word& word, bool is_wanted);
   std::chrono::nanoseconds whole_every() const;
 
@@ -279,15 +273,15 @@ class PostgresProbe {
   IsApplied is_applied_;
   std::string why_;
   // Its thread's:
-  PostgresHead head_;
+  LogHead head_;
   std::optional<CatalogScope> scope_;  // of the watch that is prepared
   std::string watched_;  // by which the fingerprints are believed; empty: they are not
   std::shared_ptr<const TableFingerprints> fingerprints_;
   std::uint64_t retained_ = 0;
   TimePoint whole_at_{};
-  std::optional<PostgresPosition> last_;  // of a whole question
+  std::optional<LogPosition> last_;  // of a whole question
   std::optional<TimePoint> nudged_at_;
-  PostgresPosition written_;  // where the last message is
+  LogPosition written_;  // where the last message is
   std::string why_not_flushed_;
   std::optional<TimePoint> pursued_since_;
   std::atomic<bool> has_ended_{false};
@@ -306,8 +300,8 @@ class PostgresProbe {
 // so ends the stream, and the server goes.
 //
 // Threads: the source's, but ask() and confirm(): any, while it lives. Lifetimes: an event is valid
-// until the next call. Errors: PostgresError. Limits: nothing is heard for
-// PostgresLogin::timeout although it was asked: the server is lost.
+// until the next call. Errors: Error. Limits: nothing is heard for
+// Login::timeout although it was asked: the server is lost.
 // Source: PostgreSQL's documentation, 55.4 (streaming replication protocol); walsender.c,
 // WalSndDone().
 class ReplicationStream {
@@ -315,7 +309,7 @@ class ReplicationStream {
   struct Settings {
     std::string slot;
     std::string publication;
-    PostgresPosition from;
+    LogPosition from;
     Clock clock;
     std::chrono::nanoseconds timeout;  // to hear something, once it is asked
   };
@@ -327,18 +321,17 @@ class ReplicationStream {
   static constexpr std::uint64_t kFewMessages = 64;
 
   // Takes the session over: it can do nothing else from now on.
-  static std::expected<ReplicationStream, PostgresError> begin(PostgresConnection replication,
-                                                               Settings settings);
+  static Expected<ReplicationStream> begin(Connection replication, Settings settings);
 
   // Nothing: none has come within `wait`.
-  std::expected<std::optional<PostgresEvent>, PostgresError> next(std::chrono::milliseconds wait);
+  Expected<std::optional<LogEvent>> next(std::chrono::milliseconds wait);
 
   // The server is to say how far it has sent.
   void ask() const;
   // What is before this need not be kept.
-  void confirm(PostgresPosition position) const;
+  void confirm(LogPosition position) const;
   // Says so to the server, without waiting for the next time.
-  std::expected<void, PostgresError> tell();
+  Done tell();
 
  private:
   struct Shared {
@@ -346,19 +339,18 @@ class ReplicationStream {
     std::atomic<std::uint64_t> confirmed{0};
   };
 
-  ReplicationStream(PostgresConnection session, Settings settings)
+  ReplicationStream(Connection session, Settings settings)
       : session_(std::move(session)),
         settings_(std::move(settings)),
         heard_at_(settings_.clock()),
         told_at_(heard_at_),
         requests_since_(heard_at_) {}
 
-  std::expected<void, PostgresError> tell_in_time();
-  std::expected<void, PostgresError> send_status(bool asks);
-  std::expected<std::optional<PostgresEvent>, PostgresError> on_keepalive(pgoutput::Lsn end,
-                                                                          bool wants_word);
+  Done tell_in_time();
+  Done send_status(bool asks);
+  Expected<std::optional<LogEvent>> on_keepalive(pgoutput::Lsn end, bool wants_word);
 
-  PostgresConnection session_;
+  Connection session_;
   Settings settings_;
   std::unique_ptr<Shared> shared_ = std::make_unique<Shared>();
   pgoutput::Lsn received_{};
@@ -371,22 +363,22 @@ class ReplicationStream {
 };
 
 // The slot, or what it should still have, is not there: all is to be read anew.
-bool is_position_gone(const PostgresError& error);
+bool is_position_gone(const Error& error);
 
-struct PostgresFollowerSettings {
+struct LogFollowerSettings {
   std::string name;  // of the source
-  PostgresLogin login;
-  PostgresPlace place;
+  Login login;
+  Place place;
   std::string slot;  // kept between sessions; empty: a temporary one
   std::chrono::nanoseconds max_lag;
-  OpenPostgresView open_view = open_postgres_view;
+  OpenView open_view = postgres::open_view;
   Storage storage;
   Observer* observer = nullptr;
-  std::shared_ptr<FollowedServer<PostgresLogin>> followed = nullptr;  // is told; may be null
+  std::shared_ptr<FollowedServer<Login>> followed = nullptr;  // is told; may be null
   Asking asking{};
 };
 
-class PostgresFollower final : public ServerFollower<PostgresLog> {
+class LogFollower final : public ServerFollower<Log> {
  public:
   static constexpr std::chrono::minutes kSlotWaitMax{10};
   // Bytes of the server's log, behind the last transaction of the publication's or in it: then
@@ -399,13 +391,13 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   static constexpr std::uint64_t kLogKeptMax = std::uint64_t{1} << 30U;
 
   // What the operator can mend, if a server can be reached: one that cannot is no refusal.
-  static std::vector<Refusal> check(const PostgresLogin& login,
-                                    const PostgresPlace& place,
+  static std::vector<Refusal> check(const Login& login,
+                                    const Place& place,
                                     std::string_view slot,
                                     std::span<const Target> targets);
 
-  PostgresFollower(PostgresFollowerSettings settings, Feeds feeds, Clock clock);
-  ~PostgresFollower() override;
+  LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock);
+  ~LogFollower() override;
 
   void finish() override;
   void let_go() override { lets_go_ = true; }
@@ -421,22 +413,20 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   // What a start must know of a server, and is refused by; check() asks the same.
   struct Asked {
     std::string identity;
-    PostgresServer server;
-    std::optional<PostgresSlot> slot;
+    Server server;
+    std::optional<Slot> slot;
   };
-  static std::expected<Asked, PostgresError> ask_all(PostgresConnection& connection,
-                                                     const PostgresPlace& place,
-                                                     std::string_view slot);
+  static Expected<Asked> ask_all(Connection& connection, const Place& place, std::string_view slot);
   Done check_server(const Asked& asked) const;
-  std::expected<bool, PostgresError> can_go_on(const PostgresSlot& slot);
-  Done begin_anew(PostgresConnection& connection, PostgresConnection& replication, bool has_slot);
-  Done begin_stream(PostgresConnection& connection, PostgresConnection replication);
+  Expected<bool> can_go_on(const Slot& slot);
+  Done begin_anew(Connection& connection, Connection& replication, bool has_slot);
+  Done begin_stream(Connection& connection, Connection replication);
   bool needs_transaction(std::uint64_t retained);
-  PostgresPosition confirmed() const;
-  PostgresError end_reader(PostgresConnection& connection, const PostgresSlot& slot) const;
+  LogPosition confirmed() const;
+  Error end_reader(Connection& connection, const Slot& slot) const;
   void begin_probe();
-  void heard(const PostgresProbe::Word& word);
-  PostgresReader::Settings reader_settings() const override {
+  void heard(const ServerProbe::Word& word);
+  TableReader::Settings reader_settings() const override {
     return {.login = settings_.login,
             .identity = identity_,
             .place = settings_.place,
@@ -447,7 +437,7 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   Duration follow(const std::stop_token& stop) override;
   Done follow_one(const std::stop_token& stop);
 
-  PostgresFollowerSettings settings_;
+  LogFollowerSettings settings_;
   std::vector<std::string> names_;  // and patterns, of all tables
   std::string slot_;                // its name, if it is temporary, too
   // Checkpoints have all up to there; their writer outlives it.
@@ -459,7 +449,7 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   std::string why_not_flushed_;   // as it was told; the probe's thread
   TimePoint written_again_at_{};  // likewise
   std::atomic<bool> may_not_write_ = false;
-  std::unique_ptr<PostgresProbe> probe_;
+  std::unique_ptr<ServerProbe> probe_;
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -5,7 +5,7 @@
 #include "pgoutput/replication_message.h"
 #include "postgres/log_follower.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 using namespace std::chrono_literals;
@@ -32,16 +32,15 @@ std::string quoted_option(std::string_view text) {
 
 }  // namespace
 
-bool is_position_gone(const PostgresError& error) {
+bool is_position_gone(const Error& error) {
   return std::ranges::find(kGone, error.state) != kGone.end();
 }
 
-std::expected<ReplicationStream, PostgresError> ReplicationStream::begin(
-    PostgresConnection replication, Settings settings) {
+Expected<ReplicationStream> ReplicationStream::begin(Connection replication, Settings settings) {
   const std::string command =
-      "START_REPLICATION SLOT " + quoted_postgres_name(settings.slot) + " LOGICAL " +
+      "START_REPLICATION SLOT " + quoted_name(settings.slot) + " LOGICAL " +
       settings.from.lsn().text() + " (proto_version '1', publication_names " +
-      quoted_option(quoted_postgres_name(settings.publication)) +
+      quoted_option(quoted_name(settings.publication)) +
       (replication.server_version() >= kLeavesOutEmpty ? ", messages 'true')" : ")");
   if (auto started = replication.start_stream(command); !started) {
     return std::unexpected(started.error());
@@ -55,15 +54,15 @@ void ReplicationStream::ask() const {
   }
 }
 
-void ReplicationStream::confirm(PostgresPosition position) const {
+void ReplicationStream::confirm(LogPosition position) const {
   shared_->confirmed.store(position.lsn().value, std::memory_order_relaxed);
 }
 
-std::expected<void, PostgresError> ReplicationStream::tell() {
+Done ReplicationStream::tell() {
   return send_status(false);
 }
 
-std::expected<void, PostgresError> ReplicationStream::send_status(bool asks) {
+Done ReplicationStream::send_status(bool asks) {
   const pgoutput::Lsn confirmed{shared_->confirmed.load(std::memory_order_relaxed)};
   told_at_ = settings_.clock();
   const auto status = pgoutput::encode({.written = received_,
@@ -74,7 +73,7 @@ std::expected<void, PostgresError> ReplicationStream::send_status(bool asks) {
   return session_.send(std::string_view(status.data(), status.size()));
 }
 
-std::expected<void, PostgresError> ReplicationStream::tell_in_time() {
+Done ReplicationStream::tell_in_time() {
   const TimePoint now = settings_.clock();
   const bool is_asked = shared_->is_asked.exchange(false);
   if (!is_asked && now - told_at_ < kStatusEvery) {
@@ -83,16 +82,15 @@ std::expected<void, PostgresError> ReplicationStream::tell_in_time() {
   if (!is_waiting_) {
     heard_at_ = now;  // silence counts from the question on
   } else if (now - heard_at_ > settings_.timeout) {
-    return std::unexpected(PostgresError{.state = {},
-                                         .what = "the server does not answer on its stream",
-                                         .is_connection_gone = true});
+    return std::unexpected(Error{.state = {},
+                                 .what = "the server does not answer on its stream",
+                                 .is_connection_gone = true});
   }
   is_waiting_ = true;
   return send_status(true);
 }
 
-std::expected<std::optional<PostgresEvent>, PostgresError> ReplicationStream::next(
-    std::chrono::milliseconds wait) {
+Expected<std::optional<LogEvent>> ReplicationStream::next(std::chrono::milliseconds wait) {
   if (auto told = tell_in_time(); !told) {
     return std::unexpected(told.error());
   }
@@ -108,7 +106,7 @@ std::expected<std::optional<PostgresEvent>, PostgresError> ReplicationStream::ne
   is_waiting_ = false;
   const auto decoded = pgoutput::decode_replication_message(*bytes);
   if (!decoded) {
-    return postgres_failed("a message of the stream: " + pgoutput::describe(decoded.error()));
+    return failed("a message of the stream: " + pgoutput::describe(decoded.error()));
   }
   if (const auto* const keepalive = std::get_if<pgoutput::PrimaryKeepalive>(&*decoded)) {
     return on_keepalive(keepalive->server_end, keepalive->reply_requested);
@@ -120,11 +118,11 @@ std::expected<std::optional<PostgresEvent>, PostgresError> ReplicationStream::ne
   } else if (!data.payload.starts_with(kMessage)) {  // which may stand between transactions
     ++messages_;
   }
-  return PostgresEvent{.message = data.payload, .end = data.start};
+  return LogEvent{.message = data.payload, .end = data.start};
 }
 
-std::expected<std::optional<PostgresEvent>, PostgresError> ReplicationStream::on_keepalive(
-    pgoutput::Lsn end, bool wants_word) {
+Expected<std::optional<LogEvent>> ReplicationStream::on_keepalive(pgoutput::Lsn end,
+                                                                  bool wants_word) {
   received_ = std::max(received_, end);
   if (wants_word) {
     if (heard_at_ - requests_since_ > kStatusEvery) {
@@ -132,14 +130,14 @@ std::expected<std::optional<PostgresEvent>, PostgresError> ReplicationStream::on
       requests_ = 0;
     }
     if (++requests_ > kRequestsMax) {
-      return std::unexpected(PostgresError{
-          .state = {}, .what = "the server is shutting down", .is_connection_gone = true});
+      return std::unexpected(
+          Error{.state = {}, .what = "the server is shutting down", .is_connection_gone = true});
     }
     if (auto told = send_status(false); !told) {
       return std::unexpected(told.error());
     }
   }
-  return PostgresEvent{.message = {}, .end = end};
+  return LogEvent{.message = {}, .end = end};
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

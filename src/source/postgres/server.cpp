@@ -6,7 +6,7 @@
 
 #include "postgres/number_of.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 // Of each release that can be followed. Before them a walsender kept what it had read of a table
@@ -23,31 +23,30 @@ bool is_true(const std::optional<std::string>& value) {
   return word(value) == "t";
 }
 
-std::expected<pgoutput::Lsn, PostgresError> lsn_of(const std::optional<std::string>& value) {
+Expected<pgoutput::Lsn> lsn_of(const std::optional<std::string>& value) {
   const auto lsn = pgoutput::parse_lsn(word(value));
   if (!lsn) {
-    return postgres_failed("the server says of a place in its log: " + std::string(word(value)));
+    return failed("the server says of a place in its log: " + std::string(word(value)));
   }
   return *lsn;
 }
 
-std::expected<XidSnapshot, PostgresError> snapshot_of(const std::optional<std::string>& value) {
+Expected<XidSnapshot> snapshot_of(const std::optional<std::string>& value) {
   auto snapshot = XidSnapshot::parse(word(value));
   if (!snapshot) {
-    return postgres_failed("the server says of its transactions: " + std::string(word(value)));
+    return failed("the server says of its transactions: " + std::string(word(value)));
   }
   return *std::move(snapshot);
 }
 
 // The one row that a question has.
-std::expected<PostgresAnswer::value_type, PostgresError> row(PostgresConnection& connection,
-                                                             const std::string& sql) {
+Expected<Answer::value_type> row(Connection& connection, const std::string& sql) {
   auto answer = connection.ask(sql);
   if (!answer) {
     return std::unexpected(std::move(answer.error()));
   }
   if (answer->size() != 1) {
-    return postgres_failed("the server has no answer to: " + sql.substr(0, 100));
+    return failed("the server has no answer to: " + sql.substr(0, 100));
   }
   return std::move(answer->front());
 }
@@ -83,7 +82,7 @@ constexpr const char* kSlotsSql =
     "  ELSE pg_current_wal_lsn() END, restart_lsn))::bigint, active_pid"
     " FROM pg_replication_slots AS s WHERE ";
 
-std::string why_not(const PostgresAnswer::value_type& slot) {
+std::string why_not(const Answer::value_type& slot) {
   if (word(slot[3]) != "logical" || word(slot[2]) != "pgoutput") {
     return "it is " + std::string(word(slot[3])) + ", of the plugin " + slot[2].value_or("none") +
            ", where a logical one of pgoutput is needed";
@@ -109,10 +108,10 @@ std::string why_not(const PostgresAnswer::value_type& slot) {
   return {};
 }
 
-std::vector<PostgresSlot> slots_of(const PostgresAnswer& answer) {
-  std::vector<PostgresSlot> slots;
+std::vector<Slot> slots_of(const Answer& answer) {
+  std::vector<Slot> slots;
   for (const auto& each : answer) {
-    PostgresSlot& slot = slots.emplace_back();
+    Slot& slot = slots.emplace_back();
     slot.name = word(each[0]);
     slot.is_active = is_true(each[1]);
     slot.why_not = why_not(each);
@@ -124,8 +123,7 @@ std::vector<PostgresSlot> slots_of(const PostgresAnswer& answer) {
   return slots;
 }
 
-std::expected<std::vector<PostgresSlot>, PostgresError> slots_where(PostgresConnection& connection,
-                                                                    const std::string& condition) {
+Expected<std::vector<Slot>> slots_where(Connection& connection, const std::string& condition) {
   const auto answer = connection.ask(kSlotsSql + condition + " ORDER BY slot_name");
   if (!answer) {
     return std::unexpected(answer.error());
@@ -175,9 +173,8 @@ std::optional<std::string> too_old(int version) {
 
 }  // namespace
 
-std::expected<PostgresServer, PostgresError> ask_server(PostgresConnection& connection,
-                                                        const PostgresPlace& place) {
-  PostgresServer server{.version = connection.server_version()};
+Expected<Server> ask_server(Connection& connection, const Place& place) {
+  Server server{.version = connection.server_version()};
   if (server.version < kOldestVersions.front()) {
     return server;  // it may not know what is asked here
   }
@@ -204,9 +201,7 @@ std::expected<PostgresServer, PostgresError> ask_server(PostgresConnection& conn
   return server;
 }
 
-std::vector<std::string> refusals(const PostgresServer& server,
-                                  const PostgresPlace& place,
-                                  bool has_slot) {
+std::vector<std::string> refusals(const Server& server, const Place& place, bool has_slot) {
   std::vector<std::string> all;
   if (auto why = too_old(server.version)) {
     return {*std::move(why)};
@@ -216,7 +211,7 @@ std::vector<std::string> refusals(const PostgresServer& server,
         "the server is a standby, which shows transactions in another order than its log has them: "
         "give the primary's address, or those of all servers"};
   }
-  const std::string publication = quoted_postgres_name(place.publication);
+  const std::string publication = quoted_name(place.publication);
   if (server.wal_level != "logical") {
     all.push_back("the server's log does not have rows (wal_level = " + server.wal_level +
                   "): ALTER SYSTEM SET wal_level = logical; and restart the server");
@@ -230,7 +225,7 @@ std::vector<std::string> refusals(const PostgresServer& server,
         "there is no publication of this name; with all tables that are followed in "
         "place of TABLE, each of which must have a replica identity, since the server refuses "
         "UPDATE and DELETE of one that has none from then on: CREATE PUBLICATION " +
-        publication + " FOR TABLE " + quoted_postgres_name(place.schema) +
+        publication + " FOR TABLE " + quoted_name(place.schema) +
         ".TABLE WITH (publish_via_partition_root = true)");
   } else if (!server.publication_lacks.empty()) {
     all.push_back("the publication does not tell of every change (" + server.publication_lacks +
@@ -277,30 +272,28 @@ std::string why_left(std::string_view read_only, std::string_view synchronous_st
 }
 
 std::string account_sql(const config::PostgresSource& settings) {
-  const std::string account = quoted_postgres_name(settings.user);
-  const std::string schema = quoted_postgres_name(settings.schema);
+  const std::string account = quoted_name(settings.user);
+  const std::string schema = quoted_name(settings.schema);
   return "If the password is right, the account is not; as a superuser, in the database " +
-         quoted_postgres_name(settings.database) +
+         quoted_name(settings.database) +
          ", with that in place of PASSWORD:\n"
          "  CREATE ROLE " +
          account + " LOGIN REPLICATION PASSWORD 'PASSWORD';\n  GRANT CONNECT ON DATABASE " +
-         quoted_postgres_name(settings.database) + " TO " + account +
-         ";\n  GRANT USAGE ON SCHEMA " + schema + " TO " + account +
-         ";\n  GRANT SELECT ON ALL TABLES IN SCHEMA " + schema + " TO " + account +
-         ";\nA line of pg_hba.conf must let it in, by scram-sha-256.";
+         quoted_name(settings.database) + " TO " + account + ";\n  GRANT USAGE ON SCHEMA " +
+         schema + " TO " + account + ";\n  GRANT SELECT ON ALL TABLES IN SCHEMA " + schema +
+         " TO " + account + ";\nA line of pg_hba.conf must let it in, by scram-sha-256.";
 }
 
-std::string slot_sql(const PostgresConnection& connection, std::string_view name) {
+std::string slot_sql(const Connection& connection, std::string_view name) {
   return kSlotsSql + ("slot_name = " + connection.quoted(name));
 }
 
-std::optional<PostgresSlot> slot_of(const PostgresAnswer& answer) {
+std::optional<Slot> slot_of(const Answer& answer) {
   auto slots = slots_of(answer);
   return slots.empty() ? std::nullopt : std::optional(std::move(slots.front()));
 }
 
-std::expected<std::optional<PostgresSlot>, PostgresError> find_slot(PostgresConnection& connection,
-                                                                    std::string_view name) {
+Expected<std::optional<Slot>> find_slot(Connection& connection, std::string_view name) {
   const auto answer = connection.ask(slot_sql(connection, name));
   if (!answer) {
     return std::unexpected(answer.error());
@@ -308,16 +301,14 @@ std::expected<std::optional<PostgresSlot>, PostgresError> find_slot(PostgresConn
   return slot_of(*answer);
 }
 
-std::expected<std::vector<PostgresSlot>, PostgresError> list_slots(PostgresConnection& connection,
-                                                                   std::string_view prefix) {
+Expected<std::vector<Slot>> list_slots(Connection& connection, std::string_view prefix) {
   return slots_where(connection, "starts_with(slot_name, " + connection.quoted(prefix) + ")");
 }
 
 namespace {
 
 // What the snapshot that was exported for it shows.
-std::expected<XidSnapshot, PostgresError> imported(PostgresConnection& questions,
-                                                   std::string_view name) {
+Expected<XidSnapshot> imported(Connection& questions, std::string_view name) {
   if (auto begun = questions.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); !begun) {
     return std::unexpected(std::move(begun.error()));
   }
@@ -331,15 +322,15 @@ std::expected<XidSnapshot, PostgresError> imported(PostgresConnection& questions
 
 }  // namespace
 
-std::expected<NewSlot, PostgresError> create_slot(PostgresConnection& replication,
-                                                  PostgresConnection& questions,
-                                                  std::string_view name,
-                                                  bool is_temporary) {
+Expected<NewSlot> create_slot(Connection& replication,
+                              Connection& questions,
+                              std::string_view name,
+                              bool is_temporary) {
   // In words that every release knows.
   const auto made =
       row(replication,
-          "CREATE_REPLICATION_SLOT " + quoted_postgres_name(name) +
-              (is_temporary ? " TEMPORARY" : "") + " LOGICAL pgoutput EXPORT_SNAPSHOT");
+          "CREATE_REPLICATION_SLOT " + quoted_name(name) + (is_temporary ? " TEMPORARY" : "") +
+              " LOGICAL pgoutput EXPORT_SNAPSHOT");
   if (!made) {
     return std::unexpected(made.error());
   }
@@ -349,33 +340,32 @@ std::expected<NewSlot, PostgresError> create_slot(PostgresConnection& replicatio
     return NewSlot{.begins = *begins, .shows = *std::move(shows)};
   }
   // Nobody knows it; what fails here fails because the session does.
-  static_cast<void>(replication.run("DROP_REPLICATION_SLOT " + quoted_postgres_name(name)));
+  static_cast<void>(replication.run("DROP_REPLICATION_SLOT " + quoted_name(name)));
   return std::unexpected(begins ? shows.error() : begins.error());
 }
 
-std::expected<void, PostgresError> drop_slot(PostgresConnection& connection,
-                                             std::string_view name) {
+Done drop_slot(Connection& connection, std::string_view name) {
   return connection.run("SELECT pg_drop_replication_slot(" + connection.quoted(name) + ")");
 }
 
-std::expected<PostgresHead, PostgresError> head_of(const PostgresAnswer& answer) {
+Expected<LogHead> head_of(const Answer& answer) {
   if (answer.size() != 1 || answer.front().size() != 5) {
-    return postgres_failed("the server does not tell how far its log is");
+    return failed("the server does not tell how far its log is");
   }
   const auto& row = answer.front();
   const auto written = lsn_of(row[0]);
   const auto flushed = lsn_of(row[1]);
   auto shows = snapshot_of(row[2]);
   if (!written || !flushed || !shows) {
-    return postgres_failed("the server does not tell how far its log is");
+    return failed("the server does not tell how far its log is");
   }
-  return PostgresHead{.written = *written,
-                      .flushed = *flushed,
-                      .shows = *std::move(shows),
-                      .why_not = why_left(word(row[3]), word(row[4]))};
+  return LogHead{.written = *written,
+                 .flushed = *flushed,
+                 .shows = *std::move(shows),
+                 .why_not = why_left(word(row[3]), word(row[4]))};
 }
 
-std::expected<pgoutput::Lsn, PostgresError> insert_lsn(PostgresConnection& connection) {
+Expected<pgoutput::Lsn> insert_lsn(Connection& connection) {
   const auto lsn = connection.value("SELECT pg_current_wal_insert_lsn()");
   if (!lsn) {
     return std::unexpected(lsn.error());
@@ -383,7 +373,7 @@ std::expected<pgoutput::Lsn, PostgresError> insert_lsn(PostgresConnection& conne
   return lsn_of(*lsn);
 }
 
-std::expected<XidSnapshot, PostgresError> current_snapshot(PostgresConnection& connection) {
+Expected<XidSnapshot> current_snapshot(Connection& connection) {
   const auto snapshot = connection.value("SELECT pg_current_snapshot()");
   if (!snapshot) {
     return std::unexpected(snapshot.error());
@@ -395,7 +385,7 @@ std::expected<XidSnapshot, PostgresError> current_snapshot(PostgresConnection& c
 // writes nothing, and is not followed: it is none of these. (pg_control_checkpoint(), which tells
 // its timeline, not every provider allows; named in a branch that is not taken it is refused, too.)
 // Two that were promoted from one server have one timeline: they have not started at one moment.
-std::expected<std::string, PostgresError> server_identity(PostgresConnection& connection) {
+Expected<std::string> server_identity(Connection& connection) {
   constexpr std::string_view kInsufficientPrivilege = "42501";
   const auto said = row(connection,
                         "SELECT system_identifier, CASE WHEN pg_is_in_recovery() THEN 'standby'"
@@ -404,9 +394,9 @@ std::expected<std::string, PostgresError> server_identity(PostgresConnection& co
                         " FROM pg_control_system()");
   if (!said && said.error().state == kInsufficientPrivilege) {
     const auto account = connection.value("SELECT quote_ident(CURRENT_USER)");
-    return postgres_refused("the account may not ask which server this is (" + said.error().what +
-                            "): GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO " +
-                            std::string(account ? word(*account) : "it"));
+    return refused("the account may not ask which server this is (" + said.error().what +
+                   "): GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO " +
+                   std::string(account ? word(*account) : "it"));
   }
   if (!said) {
     return std::unexpected(said.error());
@@ -419,4 +409,4 @@ std::string timeline_of(std::string_view identity) {
   return std::string(identity.substr(0, identity.rfind('/')));
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -5,7 +5,7 @@
 // synchronous_standby_names by which the guard would count as a standby, so that commits would wait
 // for it ('*').
 //
-// Threads: free functions. Errors: PostgresError; a missing right becomes a sentence.
+// Threads: free functions. Errors: Error; a missing right becomes a sentence.
 // Source: PostgreSQL 13 to 18, asked by hand; notes on reach, E.1.
 #pragma once
 
@@ -21,12 +21,12 @@
 #include "postgres/table.h"
 #include "postgres/xid_snapshot.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 
 // As pg_stat_replication shows us.
 inline constexpr const char* kApplicationName = "cuckooguard";
 
-struct PostgresServer {
+struct Server {
   int version = 0;      // 150004
   std::string account;  // as SQL writes it, quoted where it must be
   std::string wal_level;
@@ -42,12 +42,9 @@ struct PostgresServer {
   bool keeps_wal_for_ever = false;  // max_slot_wal_keep_size = -1
 };
 
-std::expected<PostgresServer, PostgresError> ask_server(PostgresConnection& connection,
-                                                        const PostgresPlace& place);
+Expected<Server> ask_server(Connection& connection, const Place& place);
 // Empty: the log can be followed. `has_slot`: its own is there already.
-std::vector<std::string> refusals(const PostgresServer& server,
-                                  const PostgresPlace& place,
-                                  bool has_slot);
+std::vector<std::string> refusals(const Server& server, const Place& place, bool has_slot);
 
 // Why a server is not followed, or not any more, whose position counts all the same when that has
 // passed. It has become read-only, and is no standby: another may have taken its place. Or commits
@@ -57,7 +54,7 @@ std::string why_left(std::string_view read_only, std::string_view synchronous_st
 // What gives an account all that a guard needs, with PASSWORD for its password.
 std::string account_sql(const config::PostgresSource& settings);
 
-struct PostgresSlot {
+struct Slot {
   std::string name;
   bool is_active = false;
   std::uint64_t reader = 0;    // the process that has it, then
@@ -68,27 +65,25 @@ struct PostgresSlot {
 };
 
 // To be prepared, or asked; and what it answers.
-std::string slot_sql(const PostgresConnection& connection, std::string_view name);
-std::optional<PostgresSlot> slot_of(const PostgresAnswer& answer);
+std::string slot_sql(const Connection& connection, std::string_view name);
+std::optional<Slot> slot_of(const Answer& answer);
 // Nothing: there is none of this name.
-std::expected<std::optional<PostgresSlot>, PostgresError> find_slot(PostgresConnection& connection,
-                                                                    std::string_view name);
-std::expected<std::vector<PostgresSlot>, PostgresError> list_slots(PostgresConnection& connection,
-                                                                   std::string_view prefix);
+Expected<std::optional<Slot>> find_slot(Connection& connection, std::string_view name);
+Expected<std::vector<Slot>> list_slots(Connection& connection, std::string_view prefix);
 
 struct NewSlot {
   pgoutput::Lsn begins;  // what is committed behind it is in its stream
   XidSnapshot shows;     // what was committed before
 };
 // On a replication session; `questions` is another one, for the snapshot that comes with it.
-std::expected<NewSlot, PostgresError> create_slot(PostgresConnection& replication,
-                                                  PostgresConnection& questions,
-                                                  std::string_view name,
-                                                  bool is_temporary);
-std::expected<void, PostgresError> drop_slot(PostgresConnection& connection, std::string_view name);
+Expected<NewSlot> create_slot(Connection& replication,
+                              Connection& questions,
+                              std::string_view name,
+                              bool is_temporary);
+Done drop_slot(Connection& connection, std::string_view name);
 
 // Where the log is, and who is seen, asked at once.
-struct PostgresHead {
+struct LogHead {
   pgoutput::Lsn written;  // as insert_lsn()
   pgoutput::Lsn flushed;  // up to there it is sent
   XidSnapshot shows;
@@ -99,10 +94,10 @@ inline constexpr const char* kHeadSql =
     "pg_catalog.pg_current_snapshot(), "
     "pg_catalog.current_setting('default_transaction_read_only'), "
     "pg_catalog.current_setting('synchronous_standby_names')";
-std::expected<PostgresHead, PostgresError> head_of(const PostgresAnswer& answer);
+Expected<LogHead> head_of(const Answer& answer);
 
 // Where the log's writing is: every commit that has returned is before it.
-std::expected<pgoutput::Lsn, PostgresError> insert_lsn(PostgresConnection& connection);
-std::expected<XidSnapshot, PostgresError> current_snapshot(PostgresConnection& connection);
+Expected<pgoutput::Lsn> insert_lsn(Connection& connection);
+Expected<XidSnapshot> current_snapshot(Connection& connection);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -8,7 +8,7 @@
 #include "postgres/log_follower.h"
 #include "postgres/server.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 // Flushed when it is committed, but without waiting for a standby; and each statement sees what is
@@ -22,13 +22,13 @@ constexpr int kFlushesMessages = 170000;
 
 }  // namespace
 
-PostgresProbe::PostgresProbe(Settings settings, Report report, IsApplied is_applied)
+ServerProbe::ServerProbe(Settings settings, Report report, IsApplied is_applied)
     : settings_(std::move(settings)),
       report_(std::move(report)),
       is_applied_(std::move(is_applied)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-void PostgresProbe::run(const std::stop_token& stop) {
+void ServerProbe::run(const std::stop_token& stop) {
   try {
     why_ = ask_until_it_fails(stop);
   } catch (const std::exception&) {
@@ -37,15 +37,15 @@ void PostgresProbe::run(const std::stop_token& stop) {
   has_ended_.store(true, std::memory_order_release);
 }
 
-std::chrono::nanoseconds PostgresProbe::whole_every() const {
+std::chrono::nanoseconds ServerProbe::whole_every() const {
   return std::min<std::chrono::nanoseconds>(settings_.max_lag / config::kPollsPerMaxLag,
                                             kReportEveryMax);
 }
 
 // --- questions ---
 
-PostgresProbe::Done PostgresProbe::prepare(PostgresConnection& connection) {
-  const PostgresPlace& place = settings_.place;
+Done ServerProbe::prepare(Connection& connection) {
+  const Place& place = settings_.place;
   if (auto set = connection.run(kSessionSql); !set) {
     return set;
   }
@@ -63,8 +63,7 @@ PostgresProbe::Done PostgresProbe::prepare(PostgresConnection& connection) {
   return connection.run("PREPARE slot AS " + slot_sql(connection, settings_.slot));
 }
 
-std::expected<PostgresProbe::Word, PostgresError> PostgresProbe::ask(
-    PostgresConnection& connection) {
+Expected<ServerProbe::Word> ServerProbe::ask(Connection& connection) {
   const TimePoint at = settings_.clock();
   const bool is_whole_due = watched_.empty() || at - whole_at_ >= whole_every();
   if (!is_whole_due) {
@@ -84,10 +83,10 @@ std::expected<PostgresProbe::Word, PostgresError> PostgresProbe::ask(
     whole_at_ = at;
   }
   if (!head_.why_not.empty()) {
-    return postgres_failed(head_.why_not);
+    return failed(head_.why_not);
   }
   return Word{.at = at,
-              .position = PostgresPosition(head_.written),
+              .position = LogPosition(head_.written),
               .committed = {.snapshot = head_.shows,
                             .fingerprints = fingerprints_,
                             .schema = settings_.place.schema},
@@ -95,13 +94,13 @@ std::expected<PostgresProbe::Word, PostgresError> PostgresProbe::ask(
               .is_whole = is_whole};
 }
 
-std::expected<bool, PostgresError> PostgresProbe::ask_shortly(PostgresConnection& connection) {
+Expected<bool> ServerProbe::ask_shortly(Connection& connection) {
   const auto answers = connection.ask_several(kShortSql);
   if (!answers) {
     return std::unexpected(answers.error());
   }
   if (answers->size() != 2) {
-    return postgres_failed("the server does not answer all that it was asked");
+    return failed("the server does not answer all that it was asked");
   }
   auto head = head_of(answers->front());
   if (!head) {
@@ -111,10 +110,10 @@ std::expected<bool, PostgresError> PostgresProbe::ask_shortly(PostgresConnection
   return watch_of(answers->back()) == watched_;
 }
 
-PostgresProbe::Done PostgresProbe::ask_wholly(PostgresConnection& connection) {
+Done ServerProbe::ask_wholly(Connection& connection) {
   if (!scope_) {  // a watch of nothing, which no scope is like
     scope_ = CatalogScope{.schema = "0", .tables = "{}", .members = "{}", .enums = "{}"};
-    const PostgresPlace& place = settings_.place;
+    const Place& place = settings_.place;
     if (auto done = prepare_watch(connection,
                                   *scope_,
                                   {.schema = place.schema,
@@ -130,7 +129,7 @@ PostgresProbe::Done PostgresProbe::ask_wholly(PostgresConnection& connection) {
     return std::unexpected(std::move(answers.error()));
   }
   if (answers->size() != 5) {
-    return postgres_failed("the server does not answer all that it was asked");
+    return failed("the server does not answer all that it was asked");
   }
   auto head = head_of((*answers)[0]);
   if (!head) {
@@ -139,15 +138,14 @@ PostgresProbe::Done PostgresProbe::ask_wholly(PostgresConnection& connection) {
   head_ = *std::move(head);
   const auto slot = slot_of((*answers)[4]);
   if (!slot || !slot->is_usable) {
-    return postgres_failed("slot " + settings_.slot +
-                           (slot ? " is of no more use: " + slot->why_not : " is gone"));
+    return failed("slot " + settings_.slot +
+                  (slot ? " is of no more use: " + slot->why_not : " is gone"));
   }
   retained_ = slot->retained;
   return take_catalog(connection, *std::move(answers));
 }
 
-PostgresProbe::Done PostgresProbe::take_catalog(PostgresConnection& connection,
-                                                std::vector<PostgresAnswer> answers) {
+Done ServerProbe::take_catalog(Connection& connection, std::vector<Answer> answers) {
   fingerprints_ =
       std::make_shared<const TableFingerprints>(fingerprints_of(answers[3], settings_.tables));
   auto scope = scope_of(answers[2]);
@@ -160,7 +158,7 @@ PostgresProbe::Done PostgresProbe::take_catalog(PostgresConnection& connection,
   }
   watched_.clear();  // it was read of other rows: the next question is a whole one, too
   scope_ = *std::move(scope);
-  const PostgresPlace& place = settings_.place;
+  const Place& place = settings_.place;
   return prepare_watch(connection,
                        *scope_,
                        {.schema = place.schema,
@@ -171,9 +169,7 @@ PostgresProbe::Done PostgresProbe::take_catalog(PostgresConnection& connection,
 
 // --- what does not come by itself ---
 
-PostgresProbe::Done PostgresProbe::have_sent_on(PostgresConnection& connection,
-                                                Word& word,
-                                                bool is_wanted) {
+Done ServerProbe::have_sent_on(Connection& connection, Word& word, bool is_wanted) {
   const bool is_unflushed =
       is_wanted && head_.written > head_.flushed && !is_applied_(word.position);
   const bool is_late = word.is_whole && last_ && !is_applied_(*last_);
@@ -196,9 +192,7 @@ PostgresProbe::Done PostgresProbe::have_sent_on(PostgresConnection& connection,
   return {};
 }
 
-PostgresProbe::Done PostgresProbe::nudge(PostgresConnection& connection,
-                                         Word& word,
-                                         bool by_transaction) {
+Done ServerProbe::nudge(Connection& connection, Word& word, bool by_transaction) {
   const bool flushes = connection.server_version() >= kFlushesMessages;
   const bool is_transaction = by_transaction || !flushes;
   const auto done = connection.value(
@@ -207,7 +201,7 @@ PostgresProbe::Done PostgresProbe::nudge(PostgresConnection& connection,
   why_not_flushed_.clear();
   if (done) {
     word.transactions = is_transaction ? 1 : 0;
-    written_ = PostgresPosition(pgoutput::parse_lsn(done->value_or("")).value_or(pgoutput::Lsn{}));
+    written_ = LogPosition(pgoutput::parse_lsn(done->value_or("")).value_or(pgoutput::Lsn{}));
   } else if (!done.error().is_connection_gone) {
     why_not_flushed_ =
         "the server's log cannot be flushed for reads that wait: " + done.error().what +
@@ -217,14 +211,14 @@ PostgresProbe::Done PostgresProbe::nudge(PostgresConnection& connection,
         "of log without one a lost connection has all tables read again. "
         "As a superuser: GRANT EXECUTE ON FUNCTION "
         "pg_catalog.pg_logical_emit_message(boolean, text, text" +
-        (flushes ? ", boolean" : "") + ") TO " + quoted_postgres_name(settings_.login.user);
+        (flushes ? ", boolean" : "") + ") TO " + quoted_name(settings_.login.user);
     return {};
   }
   return done ? Done() : std::unexpected(done.error());
 }
 
 // A reader waits, and may be the only one.
-void PostgresProbe::pursue(const Word& word, bool is_wanted) {
+void ServerProbe::pursue(const Word& word, bool is_wanted) {
   if (!is_wanted || is_applied_(word.position)) {
     pursued_since_.reset();
     return;
@@ -236,8 +230,8 @@ void PostgresProbe::pursue(const Word& word, bool is_wanted) {
   }
 }
 
-std::string PostgresProbe::ask_until_it_fails(const std::stop_token& stop) {
-  auto connection = PostgresConnection::open_same(settings_.login, settings_.identity);
+std::string ServerProbe::ask_until_it_fails(const std::stop_token& stop) {
+  auto connection = Connection::open_same(settings_.login, settings_.identity);
   if (!connection) {
     return connection.error().what;
   }
@@ -263,4 +257,4 @@ std::string PostgresProbe::ask_until_it_fails(const std::stop_token& stop) {
   return {};
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

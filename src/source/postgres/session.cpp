@@ -20,7 +20,7 @@
 #include "config/password_file.h"
 #include "postgres/server.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 using Parameters = std::vector<std::pair<const char*, std::string>>;
@@ -58,9 +58,9 @@ const char* mode_of(config::Tls tls) {
   std::unreachable();
 }
 
-Parameters parameters_of(const PostgresLogin& login,
+Parameters parameters_of(const Login& login,
                          const config::Address& address,
-                         PostgresConnection::Purpose purpose) {
+                         Connection::Purpose purpose) {
   auto [host, port] = host_and_port(address);
   const bool verifies = login.tls == config::Tls::verified;
   const std::string authorities = login.ca_file.empty() ? kSystemAuthorities : login.ca_file;
@@ -75,7 +75,7 @@ Parameters parameters_of(const PostgresLogin& login,
       {"connect_timeout", std::to_string(login.timeout.count())},
       {"options",
        std::string("-c statement_timeout=0") +
-           (purpose == PostgresConnection::Purpose::replication ? kSoonSilent : "")},
+           (purpose == Connection::Purpose::replication ? kSoonSilent : "")},
       {"sslmode", mode_of(login.tls)},
       // With a file of authorities `require` would verify.
       {"sslrootcert", verifies ? authorities : kNoFile},
@@ -95,7 +95,7 @@ Parameters parameters_of(const PostgresLogin& login,
       !password.empty()) {
     all.emplace_back("password", std::move(password));
   }
-  if (purpose == PostgresConnection::Purpose::replication) {
+  if (purpose == Connection::Purpose::replication) {
     all.emplace_back("replication", "database");
   }
   return all;
@@ -144,8 +144,7 @@ std::string in_one_line(std::string_view text) {
 
 void ignore_notice(void* /*unused*/, const PGresult* /*notice*/) {}
 
-std::expected<PostgresSession, PostgresError> begin_at(const Parameters& parameters,
-                                                       PostgresDeadline deadline) {
+Expected<Session> begin_at(const Parameters& parameters, Deadline deadline) {
   std::vector<const char*> names;
   std::vector<const char*> values;
   for (const auto& [name, value] : parameters) {
@@ -154,7 +153,7 @@ std::expected<PostgresSession, PostgresError> begin_at(const Parameters& paramet
   }
   names.push_back(nullptr);
   values.push_back(nullptr);
-  PostgresSession session(PQconnectStartParams(names.data(), values.data(), 0));
+  Session session(PQconnectStartParams(names.data(), values.data(), 0));
   if (session == nullptr) {
     throw std::bad_alloc();
   }
@@ -167,7 +166,7 @@ std::expected<PostgresSession, PostgresError> begin_at(const Parameters& paramet
   while (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING) {
     if (!wait_for(session.get(), next == PGRES_POLLING_WRITING, deadline)) {
       return std::unexpected(
-          PostgresError{.state = {}, .what = "no answer in time", .is_connection_gone = true});
+          Error{.state = {}, .what = "no answer in time", .is_connection_gone = true});
     }
     next = PQconnectPoll(session.get());
   }
@@ -179,13 +178,13 @@ std::expected<PostgresSession, PostgresError> begin_at(const Parameters& paramet
 
 }  // namespace
 
-void ClosePostgres::operator()(pg_conn* connection) const {
+void CloseSession::operator()(pg_conn* connection) const {
   PQfinish(connection);
 }
 
 // set_config() of those that this release has. Behind the login, since a startup packet's settings
 // come before those of the environment (PGTZ, PGDATESTYLE).
-const char* const kPostgresSettings =
+const char* const kSessionSettings =
     "SELECT pg_catalog.set_config(s.name, v.value, false) FROM (VALUES"
     // An error instead of fewer rows.
     " ('row_security', 'off'),"
@@ -198,31 +197,30 @@ const char* const kPostgresSettings =
     // What we write means what it says.
     " ('search_path', ''), ('standard_conforming_strings', 'on'), ('quote_all_identifiers', 'off'),"
     " ('transform_null_equals', 'off'), ('xmloption', 'content'),"
-    // How long we may think, or wait; what waits for the server ends with PostgresLogin::timeout.
+    // How long we may think, or wait; what waits for the server ends with Login::timeout.
     " ('statement_timeout', '0'), ('lock_timeout', '0'), ('transaction_timeout', '0'),"
     " ('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0'),"
     " ('jit', 'off')"
     ") AS v (name, value) JOIN pg_catalog.pg_settings AS s"
     " ON pg_catalog.lower(s.name) OPERATOR(pg_catalog.=) pg_catalog.lower(v.name)";
 
-std::expected<PostgresSession, PostgresError> begin_session(const PostgresLogin& login,
-                                                            PostgresConnection::Purpose purpose) {
-  PostgresError all{.state = {}, .what = {}, .is_connection_gone = true};
-  const PostgresDeadline deadline = std::chrono::steady_clock::now() + login.timeout;
+Expected<Session> begin_session(const Login& login, Connection::Purpose purpose) {
+  Error all{.state = {}, .what = {}, .is_connection_gone = true};
+  const Deadline deadline = std::chrono::steady_clock::now() + login.timeout;
   auto left = static_cast<int>(login.addresses.size());
   for (const config::Address& address : login.addresses) {
     const Parameters parameters = parameters_of(login, address, purpose);
     if (const auto variable = meddling_variable(parameters)) {
-      return postgres_refused("the environment has " + *variable +
-                              ", by which libpq would do other things than the configuration "
-                              "says: start the guard without it");
+      return refused("the environment has " + *variable +
+                     ", by which libpq would do other things than the configuration "
+                     "says: start the guard without it");
     }
-    const PostgresDeadline now = std::chrono::steady_clock::now();
+    const Deadline now = std::chrono::steady_clock::now();
     auto session = begin_at(parameters, now + (deadline - now) / left--);
     if (session) {
       return session;
     }
-    PostgresError& one = session.error();
+    Error& one = session.error();
     all.what += (all.what.empty() ? "" : "; ") + address.text() + ": " + one.what;
     if (all.state.empty() || one.is_refusal()) {
       all.state = one.state;
@@ -232,7 +230,7 @@ std::expected<PostgresSession, PostgresError> begin_session(const PostgresLogin&
   return std::unexpected(std::move(all));
 }
 
-bool wait_for(const pg_conn* connection, bool writes, PostgresDeadline deadline, int other) {
+bool wait_for(const pg_conn* connection, bool writes, Deadline deadline, int other) {
   // What TLS has decrypted beyond what libpq had room for, no socket tells of.
   auto* const tls = static_cast<SSL*>(PQsslStruct(const_cast<pg_conn*>(connection), "OpenSSL"));
   if (!writes && tls != nullptr && SSL_pending(tls) > 0) {
@@ -260,12 +258,12 @@ bool wait_for(const pg_conn* connection, bool writes, PostgresDeadline deadline,
 
 // libpq has no SQLSTATE of a login: with PQERRORS_VERBOSE it is in the words,
 // `FATAL:  28P01: password authentication failed for user "x"`, a line LOCATION behind them.
-PostgresError told_by_libpq(const pg_conn* connection) {
+Error told_by_libpq(const pg_conn* connection) {
   constexpr std::string_view kFailed = " failed: ";
   constexpr std::string_view kSeverity = ":  ";
-  PostgresError error{.state = {},
-                      .what = PQerrorMessage(connection),
-                      .is_connection_gone = PQstatus(connection) == CONNECTION_BAD};
+  Error error{.state = {},
+              .what = PQerrorMessage(connection),
+              .is_connection_gone = PQstatus(connection) == CONNECTION_BAD};
   std::string_view words = error.what;
   words = words.substr(0, words.find("\nLOCATION:"));
   if (const std::size_t at = words.find(kFailed);
@@ -283,4 +281,4 @@ PostgresError told_by_libpq(const pg_conn* connection) {
   return error;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 constexpr std::size_t kSourceMax = 40;
@@ -30,4 +30,4 @@ std::string temporary_slot_name(std::string_view source) {
   return named(source, filter::KeyHash(filter::random_secret())(source));
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -9,7 +9,7 @@
 
 #include "filter/key_hash.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 
 inline constexpr std::string_view kSlotPrefix = "cuckooguard_";
 
@@ -18,4 +18,4 @@ std::string slot_name(std::string_view source, const filter::HashSecret& secret)
 // One that ends with its session: another one each time.
 std::string temporary_slot_name(std::string_view source);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

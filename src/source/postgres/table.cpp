@@ -13,20 +13,20 @@
 #include "postgres/number_of.h"
 #include "postgres/table_checks.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 constexpr int kLogsGeneratedColumns = 180000;  // if the publication says so
 
 class Planner {
  public:
-  Planner(PostgresConnection& connection,
-          const PostgresPlace& place,
+  Planner(Connection& connection,
+          const Place& place,
           const Target& target,
           const std::string& table)
       : connection_(connection), place_(place), target_(target), wanted_(table) {}
 
-  std::expected<PostgresTable, PostgresTrouble> plan() {
+  std::expected<TablePlan, TableTrouble> plan() {
     for (const auto step : {&Planner::read_fingerprint,  // first: later changes are seen by it
                             &Planner::find_table,
                             &Planner::check_tables_below,
@@ -48,7 +48,7 @@ class Planner {
   }
 
  private:
-  using Trouble = PostgresObjection;
+  using Trouble = Objection;
 
   std::string literal(std::string_view text) const { return connection_.quoted(text); }
   std::string subject() const { return "table \"" + wanted_ + "\" "; }
@@ -87,10 +87,10 @@ class Planner {
     table_.is_partitioned = row[1] == "p";
     replica_identity_ = row[4].value_or("");
     hides_rows_ = row[5] == "t";
-    account_ = quoted_postgres_name(row[8].value_or(""));
+    account_ = quoted_name(row[8].value_or(""));
     if (row[6] != "t") {
       return "there is no right to use the schema \"" + place_.schema +
-             "\": GRANT USAGE ON SCHEMA " + quoted_postgres_name(place_.schema) + " TO " + account_;
+             "\": GRANT USAGE ON SCHEMA " + quoted_name(place_.schema) + " TO " + account_;
     }
     if (row[1] != "r" && !table_.is_partitioned) {
       return "\"" + wanted_ + "\" is no table but a " +
@@ -131,7 +131,7 @@ class Planner {
            config::suggestion(wanted_, names);
   }
 
-  Trouble check_tables_below() { return source::check_tables_below(connection_, table_); }
+  Trouble check_tables_below() { return postgres::check_tables_below(connection_, table_); }
 
   Trouble list_parts() {
     auto parts = parts_of(connection_, table_);
@@ -145,7 +145,7 @@ class Planner {
   // That the table is not in it is said last: once it is, the server refuses the application's
   // UPDATE and DELETE where there is no replica identity.
   Trouble check_publication() {
-    return source::check_publication(connection_, place_, table_, not_published_);
+    return postgres::check_publication(connection_, place_, table_, not_published_);
   }
   Trouble check_published() {
     return not_published_.empty() ? Trouble() : Trouble(std::move(not_published_));
@@ -178,18 +178,17 @@ class Planner {
       return rows.error();
     }
     for (const auto& row : *rows) {
-      PostgresColumn column{.name = row[0].value_or(""),
-                            .type_name = row[1].value_or(""),
-                            .type_oid = number_of<std::uint32_t>(row[2]),
-                            .logged_oid = number_of<std::uint32_t>(row[5]),
-                            .modifier = number_of<std::int32_t>(row[6]),
-                            .nullable = row[7] != "t",
-                            .is_deterministic = row[8] == "t",
-                            .grows = row[9] == "t"};
-      column.type =
-          postgres_type(column.type_oid, row[3].value_or(" ").front(), row[4].value_or(""));
-      if (column.type == PostgresType::text && blends_characters(row[13].value_or(""))) {
-        column.type = PostgresType::blended_text;
+      Column column{.name = row[0].value_or(""),
+                    .type_name = row[1].value_or(""),
+                    .type_oid = number_of<std::uint32_t>(row[2]),
+                    .logged_oid = number_of<std::uint32_t>(row[5]),
+                    .modifier = number_of<std::int32_t>(row[6]),
+                    .nullable = row[7] != "t",
+                    .is_deterministic = row[8] == "t",
+                    .grows = row[9] == "t"};
+      column.type = column_kind(column.type_oid, row[3].value_or(" ").front(), row[4].value_or(""));
+      if (column.type == ColumnKind::text && blends_characters(row[13].value_or(""))) {
+        column.type = ColumnKind::blended_text;
       }
       const std::string generated = row[10].value_or("");
       const bool is_published = row[11] == "t";
@@ -235,9 +234,8 @@ class Planner {
                                              (replica_identity_ == "i" && row[4] == "t")),
              .is_immediate = row[5] == "t"});
       }
-      PostgresUniqueKey& key = unique_keys_.back();
-      const auto column =
-          std::ranges::find(table_.columns, row[1].value_or(""), &PostgresColumn::name);
+      UniqueKey& key = unique_keys_.back();
+      const auto column = std::ranges::find(table_.columns, row[1].value_or(""), &Column::name);
       if (column == table_.columns.end()) {
         key.is_logged = false;  // an expression, or a generated column
         continue;
@@ -248,12 +246,12 @@ class Planner {
     return std::nullopt;
   }
 
-  std::size_t place_of(std::vector<PostgresColumn>::const_iterator column) const {
+  std::size_t place_of(std::vector<Column>::const_iterator column) const {
     return static_cast<std::size_t>(column - table_.columns.begin());
   }
 
   std::expected<std::size_t, std::string> column_named(const std::string& wanted) const {
-    const auto column = std::ranges::find(table_.columns, wanted, &PostgresColumn::name);
+    const auto column = std::ranges::find(table_.columns, wanted, &Column::name);
     if (column != table_.columns.end()) {
       return place_of(column);
     }
@@ -263,13 +261,13 @@ class Planner {
       return std::unexpected("column \"" + wanted + "\" of table \"" + wanted_ +
                              "\" is generated, and not in the log; use the columns that it is "
                              "made of" +
-                             (can_be_logged ? ", or: ALTER PUBLICATION " +
-                                                  quoted_postgres_name(place_.publication) +
-                                                  " SET (publish_generated_columns = stored)"
-                                            : ""));
+                             (can_be_logged
+                                  ? ", or: ALTER PUBLICATION " + quoted_name(place_.publication) +
+                                        " SET (publish_generated_columns = stored)"
+                                  : ""));
     }
     std::vector<std::string_view> names;
-    std::ranges::transform(table_.columns, std::back_inserter(names), &PostgresColumn::name);
+    std::ranges::transform(table_.columns, std::back_inserter(names), &Column::name);
     return std::unexpected(subject() + "has no column \"" + wanted + "\"" +
                            config::suggestion(wanted, names));
   }
@@ -283,8 +281,7 @@ class Planner {
       return *std::move(why);
     }
     table_.identity_is_unique =
-        tells_values_apart() &&
-        std::ranges::any_of(unique_keys_, [this](const PostgresUniqueKey& key) {
+        tells_values_apart() && std::ranges::any_of(unique_keys_, [this](const UniqueKey& key) {
           return key.is_logged && !key.can_be_null &&
                  std::ranges::is_permutation(key.columns, table_.identity);
         });
@@ -299,10 +296,10 @@ class Planner {
     auto place = table_.identity.begin();
     return std::ranges::all_of(
         target_.keyspace.identity_columns(target_.ns), [&](const std::string& name) {
-          const PostgresType type = table_.columns[*place++].type;
+          const ColumnKind type = table_.columns[*place++].type;
           const auto of = std::ranges::find(placeholders, name, &keyspace::Placeholder::name)->type;
-          return type == PostgresType::text ? of == keyspace::ValueType::text
-                                            : of != keyspace::ValueType::text_ci;
+          return type == ColumnKind::text ? of == keyspace::ValueType::text
+                                          : of != keyspace::ValueType::text_ci;
         });
   }
 
@@ -310,7 +307,7 @@ class Planner {
 
   Trouble choose_key() {
     const bool is_full = replica_identity_ == "f";
-    const auto key = std::ranges::find_if(unique_keys_, [&](const PostgresUniqueKey& each) {
+    const auto key = std::ranges::find_if(unique_keys_, [&](const UniqueKey& each) {
       return is_full ? each.is_primary && each.is_logged : each.names_rows;
     });
     if (key != unique_keys_.end() && !key->is_logged) {
@@ -347,7 +344,8 @@ class Planner {
   }
 
   Trouble check_replica_identities() {
-    const auto has_full_rows = source::check_replica_identities(connection_, table_, unique_keys_);
+    const auto has_full_rows =
+        postgres::check_replica_identities(connection_, table_, unique_keys_);
     if (!has_full_rows) {
       return has_full_rows.error();
     }
@@ -355,32 +353,32 @@ class Planner {
     return std::nullopt;
   }
 
-  PostgresConnection& connection_;
-  const PostgresPlace& place_;
+  Connection& connection_;
+  const Place& place_;
   const Target& target_;
   const std::string& wanted_;
-  PostgresTable table_;
+  TablePlan table_;
   std::string replica_identity_;  // relreplident
   bool hides_rows_ = false;
   std::string not_published_;
   std::string account_;  // with its quotes
-  std::vector<PostgresUniqueKey> unique_keys_;
+  std::vector<UniqueKey> unique_keys_;
   std::vector<bool> may_select_;                               // as columns
   std::map<std::string, bool, std::less<>> unlogged_columns_;  // whether each is stored
 };
 
 }  // namespace
 
-std::expected<PostgresTable, PostgresTrouble> plan_postgres_table(PostgresConnection& connection,
-                                                                  const PostgresPlace& place,
-                                                                  const Target& target,
-                                                                  const std::string& table) {
+std::expected<TablePlan, TableTrouble> plan_table(Connection& connection,
+                                                  const Place& place,
+                                                  const Target& target,
+                                                  const std::string& table) {
   return Planner(connection, place, target, table).plan();
 }
 
-std::string words_of(const PostgresTrouble& trouble) {
+std::string words_of(const TableTrouble& trouble) {
   const auto* const sentence = std::get_if<std::string>(&trouble);
-  return sentence != nullptr ? *sentence : std::get<PostgresError>(trouble).what;
+  return sentence != nullptr ? *sentence : std::get<Error>(trouble).what;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -9,7 +9,7 @@
 // columns that postgres/table.h objects to; `deletes: trusted` where several rows can have one
 // identity.
 //
-// Threads: free functions. Errors: a sentence for the operator; PostgresError if the server itself
+// Threads: free functions. Errors: a sentence for the operator; Error if the server itself
 // failed.
 // Source: PostgreSQL 15's system catalogs.
 #pragma once
@@ -32,7 +32,7 @@
 #include "source/keyed_table.h"
 #include "source/source.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 
 // A column of a PostgreSQL table as its catalog has it, and what it cannot be used for.
 //
@@ -48,7 +48,7 @@ namespace cuckooguard::source {
 //
 // Threads: free functions. Errors: a sentence for the operator.
 // Source: PostgreSQL 15's pg_type, pg_collation; notes on reach, E.1.
-enum class PostgresType : std::uint8_t {
+enum class ColumnKind : std::uint8_t {
   integer,
   text,          // and enums
   blended_text,  // the same, in an encoding that blends_characters()
@@ -63,24 +63,24 @@ enum class PostgresType : std::uint8_t {
   other,
 };
 
-struct PostgresColumn {
+struct Column {
   std::string name;
   std::string type_name;         // format_type(): `character varying(36)`
   std::uint32_t type_oid = 0;    // of a domain its base type
   std::uint32_t logged_oid = 0;  // as a Relation message has it
   std::int32_t modifier = -1;    // atttypmod, as a Relation message has it
-  PostgresType type = PostgresType::other;
+  ColumnKind type = ColumnKind::other;
   bool nullable = true;
   bool is_deterministic = true;  // its collation
   bool grows = false;            // GENERATED … AS IDENTITY, or a sequence is its default
   bool is_generated = false;     // stored, and published
   std::size_t replica_key = 0;   // place in the replica identity, from 1; 0: not part of it
 
-  bool operator==(const PostgresColumn&) const = default;
+  bool operator==(const Column&) const = default;
 };
 
 // Of a type that is no domain.
-PostgresType postgres_type(std::uint32_t oid, char kind, std::string_view name);
+ColumnKind column_kind(std::uint32_t oid, char kind, std::string_view name);
 
 // The server takes two characters of UTF-8 for one, and gives it back as the second: U+00A6 and
 // U+FFE4 (broken bars) of EUC_JP. No other encoding that a database can have does so: all of
@@ -88,63 +88,58 @@ PostgresType postgres_type(std::uint32_t oid, char kind, std::string_view name);
 bool blends_characters(std::string_view server_encoding);
 
 // Why it cannot be a part of keys, whatever the placeholder is.
-std::optional<std::string> unreadable(const PostgresColumn& column);
+std::optional<std::string> unreadable(const Column& column);
 
 // The same, or why SQL could find a row by a value that the filter has under other bytes.
-std::optional<std::string> ambiguous(const PostgresColumn& column,
+std::optional<std::string> ambiguous(const Column& column,
                                      const keyspace::Placeholder& placeholder);
 
 // Why the guard and SQL could disagree on what a condition asks of it.
-std::optional<std::string> undecidable(const PostgresColumn& column,
-                                       const keyspace::ColumnUse& use);
+std::optional<std::string> undecidable(const Column& column, const keyspace::ColumnUse& use);
 
-struct PostgresTable : RowPlan {
+struct TablePlan : RowPlan {
   std::string schema;
   std::string name;
   std::uint32_t oid = 0;
   bool is_partitioned = false;
-  std::vector<PostgresColumn> columns;  // all that the log shows, in their order
-  std::vector<std::uint32_t> parts{};   // oids of all below it that have rows, in their order
-  bool has_full_rows = false;           // REPLICA IDENTITY FULL
-  std::string fingerprint;              // fingerprints.h
+  std::vector<Column> columns;         // all that the log shows, in their order
+  std::vector<std::uint32_t> parts{};  // oids of all below it that have rows, in their order
+  bool has_full_rows = false;          // REPLICA IDENTITY FULL
+  std::string fingerprint;             // fingerprints.h
 
   std::string full_name() const;   // as SQL writes it
   std::string select_sql() const;  // of what is needed(), in that order, without a condition
   std::string copy_sql() const;    // the same
   std::string count_sql() const;
-  bool operator==(const PostgresTable&) const = default;
+  bool operator==(const TablePlan&) const = default;
 
  private:
   std::string listed() const;  // needed()
 };
 
-using PostgresTrouble = std::variant<std::string, PostgresError>;
+using TableTrouble = std::variant<std::string, Error>;
 
-std::string words_of(const PostgresTrouble& trouble);
+std::string words_of(const TableTrouble& trouble);
 
 // Where a source's tables are.
-struct PostgresPlace {
+struct Place {
   std::string schema;
   std::string publication;
 };
 
-std::expected<PostgresTable, PostgresTrouble> plan_postgres_table(PostgresConnection& connection,
-                                                                  const PostgresPlace& place,
-                                                                  const Target& target,
-                                                                  const std::string& table);
+std::expected<TablePlan, TableTrouble> plan_table(Connection& connection,
+                                                  const Place& place,
+                                                  const Target& target,
+                                                  const std::string& table);
 
 // As the server spells them; a name for which there is no table as it is.
-std::expected<std::vector<std::string>, PostgresTrouble> list_postgres_tables(
-    PostgresConnection& connection,
-    const PostgresPlace& place,
-    std::span<const std::string> wanted);
+std::expected<std::vector<std::string>, TableTrouble> list_tables(
+    Connection& connection, const Place& place, std::span<const std::string> wanted);
 
 // All that this account may see.
-std::expected<std::vector<KeyedTable>, PostgresError> list_keyed_tables(
-    PostgresConnection& connection, const PostgresPlace& place);
+Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection, const Place& place);
 
 // As the server says.
-std::expected<TableEstimate, PostgresError> size_of_postgres_table(PostgresConnection& connection,
-                                                                   const PostgresTable& plan);
+Expected<TableEstimate> size_of_table(Connection& connection, const TablePlan& plan);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

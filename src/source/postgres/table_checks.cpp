@@ -7,19 +7,18 @@
 
 #include "postgres/number_of.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 // As many ALTER TABLE as a sentence may have; those of other partitions come the next time.
 constexpr const char* kNamedMost = "20";
 
-std::string subject(const PostgresTable& table) {
+std::string subject(const TablePlan& table) {
   return "table \"" + table.name + "\" ";
 }
 
-std::string full_name(const PostgresAnswer::value_type& row) {
-  return quoted_postgres_name(row[0].value_or("")) + "." +
-         quoted_postgres_name(row[1].value_or(""));
+std::string full_name(const Answer::value_type& row) {
+  return quoted_name(row[0].value_or("")) + "." + quoted_name(row[1].value_or(""));
 }
 
 std::string joined(std::string_view before, std::string_view separator, std::string_view text) {
@@ -37,11 +36,10 @@ std::string tree_of(std::uint32_t oid, std::string_view columns) {
 }
 
 // An index that has all that is needed costs the log less than whole rows.
-std::string how_to_name_rows(const PostgresTable& table,
-                             std::span<const PostgresUniqueKey> unique_keys) {
+std::string how_to_name_rows(const TablePlan& table, std::span<const UniqueKey> unique_keys) {
   std::vector<std::size_t> needed = table.identity;
   std::ranges::copy(table.condition_columns, std::back_inserter(needed));
-  const auto key = std::ranges::find_if(unique_keys, [&needed](const PostgresUniqueKey& each) {
+  const auto key = std::ranges::find_if(unique_keys, [&needed](const UniqueKey& each) {
     return each.is_logged && !each.can_be_null && each.is_immediate &&
            std::ranges::all_of(needed, [&each](std::size_t place) {
              return std::ranges::count(each.columns, place) > 0;
@@ -50,7 +48,7 @@ std::string how_to_name_rows(const PostgresTable& table,
   if (table.is_partitioned || key == unique_keys.end()) {
     return "FULL";
   }
-  return key->is_primary ? "DEFAULT" : "USING INDEX " + quoted_postgres_name(key->name);
+  return key->is_primary ? "DEFAULT" : "USING INDEX " + quoted_name(key->name);
 }
 
 // For the application, and whoever looks after its database.
@@ -66,7 +64,7 @@ std::string_view what_changes_with(std::string_view identity) {
                "refuses its UPDATE and DELETE";
 }
 
-std::string words_of_lost(const PostgresTable& table) {
+std::string words_of_lost(const TablePlan& table) {
   std::string lost;
   for (const std::size_t place : table.needed()) {
     if (table.columns[place].replica_key == 0) {
@@ -77,9 +75,9 @@ std::string words_of_lost(const PostgresTable& table) {
                       : "column " + lost + ", which is no part of its replica identity,";
 }
 
-std::string lacks_identity(const PostgresTable& table,
-                           std::span<const PostgresUniqueKey> unique_keys,
-                           const PostgresAnswer& lacking) {
+std::string lacks_identity(const TablePlan& table,
+                           std::span<const UniqueKey> unique_keys,
+                           const Answer& lacking) {
   const std::string identity = how_to_name_rows(table, unique_keys);
   std::string sql;
   for (const auto& row : lacking) {
@@ -96,7 +94,7 @@ std::string lacks_identity(const PostgresTable& table,
 
 }  // namespace
 
-PostgresObjection check_tables_below(PostgresConnection& connection, const PostgresTable& table) {
+Objection check_tables_below(Connection& connection, const TablePlan& table) {
   const auto odd = connection.ask(
       tree_of(table.oid, "n.nspname, c.relname, c.relkind") + "t.oid <> " +
       std::to_string(table.oid) + " AND (c.relkind = 'f' OR c.relpersistence <> 'p' OR " +
@@ -122,8 +120,7 @@ PostgresObjection check_tables_below(PostgresConnection& connection, const Postg
   return subject(table) + "has an unlogged partition: ALTER TABLE " + name + " SET LOGGED";
 }
 
-std::expected<std::vector<std::uint32_t>, PostgresError> parts_of(PostgresConnection& connection,
-                                                                  const PostgresTable& table) {
+Expected<std::vector<std::uint32_t>> parts_of(Connection& connection, const TablePlan& table) {
   std::vector<std::uint32_t> parts;
   if (!table.is_partitioned) {
     return parts;
@@ -138,10 +135,10 @@ std::expected<std::vector<std::uint32_t>, PostgresError> parts_of(PostgresConnec
   return parts;
 }
 
-PostgresObjection check_publication(PostgresConnection& connection,
-                                    const PostgresPlace& place,
-                                    const PostgresTable& table,
-                                    std::string& not_published) {
+Objection check_publication(Connection& connection,
+                            const Place& place,
+                            const TablePlan& table,
+                            std::string& not_published) {
   const auto publications = connection.ask(
       "SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate, pubviaroot "
       "FROM pg_catalog.pg_publication WHERE pubname = " +
@@ -150,7 +147,7 @@ PostgresObjection check_publication(PostgresConnection& connection,
     return publications.error();
   }
   const std::string named = "publication \"" + place.publication + "\" ";
-  const std::string publication = quoted_postgres_name(place.publication);
+  const std::string publication = quoted_name(place.publication);
   // The application goes on as before, since it has a replica identity by then.
   constexpr const char* kGoesOn = "; nothing changes for the application: ";
   if (publications->empty()) {
@@ -187,17 +184,16 @@ PostgresObjection check_publication(PostgresConnection& connection,
   return std::nullopt;
 }
 
-std::string publish_all_sql(const PostgresPlace& place, const PostgresTable& table) {
-  const std::string alter = "ALTER PUBLICATION " + quoted_postgres_name(place.publication);
+std::string publish_all_sql(const Place& place, const TablePlan& table) {
+  const std::string alter = "ALTER PUBLICATION " + quoted_name(place.publication);
   return alter + " DROP TABLE " + table.full_name() + "; " + alter + " ADD TABLE " +
          table.full_name();
 }
 
 // Of a partitioned table it is each partition's own that says what is logged of its rows.
-std::expected<bool, PostgresTrouble> check_replica_identities(
-    PostgresConnection& connection,
-    const PostgresTable& table,
-    std::span<const PostgresUniqueKey> unique_keys) {
+std::expected<bool, TableTrouble> check_replica_identities(Connection& connection,
+                                                           const TablePlan& table,
+                                                           std::span<const UniqueKey> unique_keys) {
   std::string needed;
   for (const std::size_t place : table.needed()) {
     needed = joined(needed, ", ", connection.quoted(table.columns[place].name));
@@ -229,8 +225,7 @@ std::expected<bool, PostgresTrouble> check_replica_identities(
 }
 
 // Who writes holds a lock on the table, and one on each number that it has, until it has ended.
-std::expected<std::vector<Xid>, PostgresError> writers_of(PostgresConnection& connection,
-                                                          std::uint32_t table) {
+Expected<std::vector<Xid>> writers_of(Connection& connection, std::uint32_t table) {
   const auto rows = connection.ask(
       "WITH locks AS MATERIALIZED (SELECT l.* FROM pg_catalog.pg_locks l WHERE l.granted) "
       "SELECT DISTINCT x.transactionid, "
@@ -250,4 +245,4 @@ std::expected<std::vector<Xid>, PostgresError> writers_of(PostgresConnection& co
   return xids;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

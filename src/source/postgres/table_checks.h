@@ -17,12 +17,12 @@
 #include "postgres/table.h"
 #include "postgres/xid_snapshot.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 
 // Nothing: it is as it must be.
-using PostgresObjection = std::optional<PostgresTrouble>;
+using Objection = std::optional<TableTrouble>;
 
-struct PostgresUniqueKey {
+struct UniqueKey {
   std::string name;
   bool is_primary = false;
   bool names_rows = false;  // the replica identity
@@ -33,29 +33,26 @@ struct PostgresUniqueKey {
 };
 
 // Its partitions, and tables that inherit from it.
-PostgresObjection check_tables_below(PostgresConnection& connection, const PostgresTable& table);
+Objection check_tables_below(Connection& connection, const TablePlan& table);
 
 // Partitions that have rows themselves; none of a table that is not partitioned.
-std::expected<std::vector<std::uint32_t>, PostgresError> parts_of(PostgresConnection& connection,
-                                                                  const PostgresTable& table);
+Expected<std::vector<std::uint32_t>> parts_of(Connection& connection, const TablePlan& table);
 
 // `not_published`: that it does not have the table at all, to be said when it has what it needs to
 // be published.
-PostgresObjection check_publication(PostgresConnection& connection,
-                                    const PostgresPlace& place,
-                                    const PostgresTable& table,
-                                    std::string& not_published);
+Objection check_publication(Connection& connection,
+                            const Place& place,
+                            const TablePlan& table,
+                            std::string& not_published);
 // Without a list of columns, and without a condition.
-std::string publish_all_sql(const PostgresPlace& place, const PostgresTable& table);
+std::string publish_all_sql(const Place& place, const TablePlan& table);
 
 // Whether all of its rows are logged whole; if not, needed() of them.
-std::expected<bool, PostgresTrouble> check_replica_identities(
-    PostgresConnection& connection,
-    const PostgresTable& table,
-    std::span<const PostgresUniqueKey> unique_keys);
+std::expected<bool, TableTrouble> check_replica_identities(Connection& connection,
+                                                           const TablePlan& table,
+                                                           std::span<const UniqueKey> unique_keys);
 
 // Transactions that may have written to it (its oid) by now, and are open.
-std::expected<std::vector<Xid>, PostgresError> writers_of(PostgresConnection& connection,
-                                                          std::uint32_t table);
+Expected<std::vector<Xid>> writers_of(Connection& connection, std::uint32_t table);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -7,13 +7,13 @@
 
 #include "postgres/table.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 // What is not visible yet the next proof finds, whose fingerprints have it (fingerprints.h).
-std::expected<void, PostgresTrouble> list_until_sure(TableSet<PostgresLog>& tables,
-                                                     PostgresConnection& connection,
-                                                     const PostgresPlace& place) {
+std::expected<void, TableTrouble> list_until_sure(TableSet<Log>& tables,
+                                                  Connection& connection,
+                                                  const Place& place) {
   for (int i = 0; i < kListingsMax; ++i) {
     const auto doubt = tables.listing.doubt();
     if (!doubt) {
@@ -21,7 +21,7 @@ std::expected<void, PostgresTrouble> list_until_sure(TableSet<PostgresLog>& tabl
     }
     std::vector<std::vector<std::string>> found;
     for (const Target& target : tables.listing.patterned()) {
-      auto listed = list_postgres_tables(connection, place, target.settings.source.tables);
+      auto listed = list_tables(connection, place, target.settings.source.tables);
       if (!listed) {
         return std::unexpected(std::move(listed.error()));
       }
@@ -31,14 +31,12 @@ std::expected<void, PostgresTrouble> list_until_sure(TableSet<PostgresLog>& tabl
       return {};
     }
   }
-  return std::unexpected(postgres_failed("tables come and go all the time").error());
+  return std::unexpected(failed("tables come and go all the time").error());
 }
 
 }  // namespace
 
-std::expected<void, PostgresError> list_tables(TableSet<PostgresLog>& tables,
-                                               PostgresConnection& connection,
-                                               const PostgresPlace& place) {
+Done list_tables(TableSet<Log>& tables, Connection& connection, const Place& place) {
   if (!tables.listing.is_due()) {
     return {};
   }
@@ -46,7 +44,7 @@ std::expected<void, PostgresError> list_tables(TableSet<PostgresLog>& tables,
   if (listed) {
     return {};
   }
-  const auto* const error = std::get_if<PostgresError>(&listed.error());
+  const auto* const error = std::get_if<Error>(&listed.error());
   if (error != nullptr) {
     tables.listing.fail(error->what, error->is_refusal());
   } else {
@@ -58,4 +56,4 @@ std::expected<void, PostgresError> list_tables(TableSet<PostgresLog>& tables,
   return {};
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

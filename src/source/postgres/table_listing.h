@@ -1,6 +1,6 @@
 // Finds the tables that a set's patterns match, until no doubt is left, if it is time to.
 //
-// Threads: the caller's. Errors: PostgresError if the connection is lost. A namespace whose tables
+// Threads: the caller's. Errors: Error if the connection is lost. A namespace whose tables
 // cannot be listed passes, and says why; other tables are not held up by it.
 #pragma once
 
@@ -9,12 +9,10 @@
 #include "follow/table_set.h"
 #include "postgres/log_applier.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 
 inline constexpr int kListingsMax = 1000;
 
-std::expected<void, PostgresError> list_tables(TableSet<PostgresLog>& tables,
-                                               PostgresConnection& connection,
-                                               const PostgresPlace& place);
+Done list_tables(TableSet<Log>& tables, Connection& connection, const Place& place);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

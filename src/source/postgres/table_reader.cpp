@@ -6,7 +6,7 @@
 #include "postgres/table_checks.h"
 #include "postgres/table_listing.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 using namespace std::chrono_literals;
@@ -18,7 +18,7 @@ constexpr const char* kBeginView =
 
 }  // namespace
 
-std::expected<PostgresView, PostgresError> open_postgres_view(PostgresConnection& connection) {
+Expected<ReadView> open_view(Connection& connection) {
   if (auto begun = connection.run(kBeginView); !begun) {
     return std::unexpected(begun.error());
   }
@@ -30,11 +30,11 @@ std::expected<PostgresView, PostgresError> open_postgres_view(PostgresConnection
   if (!end) {
     return std::unexpected(end.error());
   }
-  return PostgresView{.snapshot = *std::move(snapshot), .end = PostgresPosition(*end)};
+  return ReadView{.snapshot = *std::move(snapshot), .end = LogPosition(*end)};
 }
 
-std::expected<PostgresReader, PostgresError> PostgresReader::open(const Settings& settings) {
-  auto connection = PostgresConnection::open_same(settings.login, settings.identity);
+Expected<TableReader> TableReader::open(const Settings& settings) {
+  auto connection = Connection::open_same(settings.login, settings.identity);
   if (!connection) {
     return std::unexpected(connection.error());
   }
@@ -42,34 +42,35 @@ std::expected<PostgresReader, PostgresError> PostgresReader::open(const Settings
   if (!process) {
     return std::unexpected(process.error());
   }
-  return PostgresReader(*std::move(connection), settings, process->value_or("0"));
+  return TableReader(*std::move(connection), settings, process->value_or("0"));
 }
 
-std::expected<PostgresPosition, PostgresError> PostgresReader::position() {
+Expected<LogPosition> TableReader::position() {
   const auto lsn = insert_lsn(connection_);
   if (!lsn) {
     return std::unexpected(lsn.error());
   }
-  return PostgresPosition(*lsn);
+  return LogPosition(*lsn);
 }
 
-std::expected<void, PostgresError> PostgresReader::list(TableSet<PostgresLog>& tables) {
+Done TableReader::list(TableSet<Log>& tables) {
   return list_tables(tables, connection_, settings_.place);
 }
 
-std::expected<PostgresTable, PostgresTrouble> PostgresReader::plan(const Target& target,
-                                                                   const std::string& table) {
-  auto plan = plan_postgres_table(connection_, settings_.place, target, table);
+std::expected<TablePlan, TableTrouble> TableReader::plan(const Target& target,
+                                                         const std::string& table) {
+  auto plan = plan_table(connection_, settings_.place, target, table);
   if (plan) {
     planned_oid_ = plan->oid;
   }
   return plan;
 }
 
-std::expected<PostgresView, PostgresError> PostgresReader::open_view(
-    const PostgresPosition& /*from*/, TableSet<PostgresLog>& tables, const std::stop_token& stop) {
+Expected<ReadView> TableReader::open_view(const LogPosition& /*from*/,
+                                          TableSet<Log>& tables,
+                                          const std::stop_token& stop) {
   std::vector<Xid> needed =
-      tables.loads.ask_applier([](const PostgresApplier& applier) { return applier.unseen(); });
+      tables.loads.ask_applier([](const LogApplier& applier) { return applier.unseen(); });
   const auto writers = writers_of(connection_, planned_oid_);  // behind its fingerprint
   if (!writers) {
     return std::unexpected(writers.error());
@@ -90,26 +91,26 @@ std::expected<PostgresView, PostgresError> PostgresReader::open_view(
       return std::unexpected(closed.error());
     }
     if (settings_.clock() > until || !pause_for(pause, stop)) {
-      return postgres_failed("transaction " + std::to_string(*hidden) +
-                             " writes to the table, or is in the server's log, and nobody sees it "
-                             "yet: it is still open, or a synchronous standby is silent");
+      return failed("transaction " + std::to_string(*hidden) +
+                    " writes to the table, or is in the server's log, and nobody sees it "
+                    "yet: it is still open, or a synchronous standby is silent");
     }
   }
 }
 
-std::expected<TableEstimate, PostgresError> PostgresReader::size(const PostgresTable& plan) {
+Expected<TableEstimate> TableReader::size(const TablePlan& plan) {
   look_at_ = settings_.clock() + kLookEvery;
-  return size_of_postgres_table(connection_, plan);
+  return size_of_table(connection_, plan);
 }
 
-bool PostgresReader::is_somebody_waiting(const PostgresTable& /*plan*/) {
+bool TableReader::is_somebody_waiting(const TablePlan& /*plan*/) {
   const TimePoint now = settings_.clock();
   if (now < look_at_) {
     return false;
   }
   look_at_ = now + kLookEvery;
   if (!observer_) {
-    auto connection = PostgresConnection::open_same(settings_.login, settings_.identity);
+    auto connection = Connection::open_same(settings_.login, settings_.identity);
     if (!connection) {
       return false;  // who cannot ask hears of nobody, and asks again later
     }
@@ -125,4 +126,4 @@ bool PostgresReader::is_somebody_waiting(const PostgresTable& /*plan*/) {
   return *waits == "t";
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

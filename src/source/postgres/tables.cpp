@@ -9,7 +9,7 @@
 #include "postgres/number_of.h"
 #include "postgres/table.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 // By the planner, which knows the file's size beside what ANALYZE has seen, of all partitions.
@@ -21,14 +21,14 @@ std::uint64_t planned_rows(std::string_view plan) {
 
 }  // namespace
 
-std::string PostgresTable::full_name() const {
-  return quoted_postgres_name(schema) + "." + quoted_postgres_name(name);
+std::string TablePlan::full_name() const {
+  return quoted_name(schema) + "." + quoted_name(name);
 }
 
-std::string PostgresTable::listed() const {
+std::string TablePlan::listed() const {
   std::string list;
   for (const std::size_t place : needed()) {
-    const std::string quoted = quoted_postgres_name(columns[place].name);
+    const std::string quoted = quoted_name(columns[place].name);
     list += list.empty() ? "" : ", ";
     list += is_null_only(place) ? "CASE WHEN " + quoted + " IS NOT NULL THEN 1 END" : quoted;
   }
@@ -36,13 +36,13 @@ std::string PostgresTable::listed() const {
 }
 
 // The condition itself is not for the server: it is the guard that decides, as of rows in the log.
-std::string PostgresTable::select_sql() const {
+std::string TablePlan::select_sql() const {
   return "SELECT " + listed() + " FROM " + full_name();
 }
 
 // What is a table, and its columns, is copied with less work than what a query gives; but not a
 // generated column.
-std::string PostgresTable::copy_sql() const {
+std::string TablePlan::copy_sql() const {
   const bool is_itself =
       !is_partitioned && std::ranges::none_of(needed(), [this](std::size_t place) {
         return is_null_only(place) || columns[place].is_generated;
@@ -51,14 +51,12 @@ std::string PostgresTable::copy_sql() const {
          " TO STDOUT";
 }
 
-std::string PostgresTable::count_sql() const {
+std::string TablePlan::count_sql() const {
   return "SELECT pg_catalog.count(*) FROM " + full_name();
 }
 
-std::expected<std::vector<std::string>, PostgresTrouble> list_postgres_tables(
-    PostgresConnection& connection,
-    const PostgresPlace& place,
-    std::span<const std::string> wanted) {
+std::expected<std::vector<std::string>, TableTrouble> list_tables(
+    Connection& connection, const Place& place, std::span<const std::string> wanted) {
   const auto there = ask_fingerprints(connection, place.schema, place.publication, wanted);
   if (!there) {
     return std::unexpected(there.error());
@@ -73,8 +71,7 @@ std::expected<std::vector<std::string>, PostgresTrouble> list_postgres_tables(
   return tables;
 }
 
-std::expected<std::vector<KeyedTable>, PostgresError> list_keyed_tables(
-    PostgresConnection& connection, const PostgresPlace& place) {
+Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection, const Place& place) {
   const auto rows = connection.ask(
       "SELECT c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), t.oid, "
       "t.typtype, t.typname, COALESCE(l.collisdeterministic, true), "
@@ -99,24 +96,23 @@ std::expected<std::vector<KeyedTable>, PostgresError> list_keyed_tables(
     if (!row[1]) {
       continue;
     }
-    PostgresColumn column{.name = row[1].value_or(""),
-                          .type_name = row[2].value_or(""),
-                          .type_oid = number_of<std::uint32_t>(row[3]),
-                          .is_deterministic = row[6] == "t"};
-    column.type = postgres_type(column.type_oid, row[4].value_or(" ").front(), row[5].value_or(""));
-    if (column.type == PostgresType::text && blends_characters(row[7].value_or(""))) {
-      column.type = PostgresType::blended_text;
+    Column column{.name = row[1].value_or(""),
+                  .type_name = row[2].value_or(""),
+                  .type_oid = number_of<std::uint32_t>(row[3]),
+                  .is_deterministic = row[6] == "t"};
+    column.type = column_kind(column.type_oid, row[4].value_or(" ").front(), row[5].value_or(""));
+    if (column.type == ColumnKind::text && blends_characters(row[7].value_or(""))) {
+      column.type = ColumnKind::blended_text;
     }
     tables.back().primary_key.push_back(
-        column.type == PostgresType::integer
+        column.type == ColumnKind::integer
             ? placeholder_for(column, {":int64"})
             : placeholder_for(column, {"", "|ci", ":uuid", ":numeric", ":date", ":bytea"}));
   }
   return tables;
 }
 
-std::expected<TableEstimate, PostgresError> size_of_postgres_table(PostgresConnection& connection,
-                                                                   const PostgresTable& plan) {
+Expected<TableEstimate> size_of_table(Connection& connection, const TablePlan& plan) {
   const auto planned = connection.value("EXPLAIN (FORMAT JSON) SELECT FROM " + plan.full_name());
   if (!planned) {
     return std::unexpected(planned.error());
@@ -135,9 +131,9 @@ std::expected<TableEstimate, PostgresError> size_of_postgres_table(PostgresConne
       "pg_catalog.pg_get_serial_sequence(" +
       connection.quoted(plan.full_name()) + ", " + connection.quoted(column) +
       ")::pg_catalog.regclass), " +
-      (plan.identity_is_unique ? "(SELECT pg_catalog.max(" + quoted_postgres_name(column) +
-                                     ") FROM " + plan.full_name() + ")"
-                               : std::string("0")) +
+      (plan.identity_is_unique
+           ? "(SELECT pg_catalog.max(" + quoted_name(column) + ") FROM " + plan.full_name() + ")"
+           : std::string("0")) +
       ", 0)");
   if (!last) {
     return std::unexpected(last.error());
@@ -146,4 +142,4 @@ std::expected<TableEstimate, PostgresError> size_of_postgres_table(PostgresConne
   return size;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 // The number at the front, which goes; without sign, blanks and zeros in front.
@@ -85,4 +85,4 @@ std::optional<std::vector<Xid>> XidSnapshot::missing_from(const XidSnapshot& oth
   return missing;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 
 // With its epoch, so that it never comes again (xid8).
 using Xid = std::uint64_t;
@@ -40,4 +40,4 @@ struct XidSnapshot {
   bool operator==(const XidSnapshot&) const = default;
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

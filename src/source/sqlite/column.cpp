@@ -5,10 +5,10 @@
 #include "keyspace/canonical_integer.h"
 #include "source/uuid_bytes.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
-std::string subject_of(const SqliteColumn& column) {
+std::string subject_of(const Column& column) {
   return "column \"" + column.name + "\" of table \"" + column.table + "\" ";
 }
 
@@ -22,44 +22,44 @@ std::string upper_case(std::string_view text) {
   return result;
 }
 
-bool SqliteColumn::has_bytes() const {
+bool Column::has_bytes() const {
   const std::string type = upper_case(declared_type);
   return type.contains("BLOB") || type.contains("BINARY");
 }
 
 // The five rules of datatype3.html, in their order.
-SqliteAffinity affinity_of(std::string_view declared_type, bool strict) {
+Affinity affinity_of(std::string_view declared_type, bool strict) {
   const std::string type = upper_case(declared_type);
   const auto mentions = [&type](std::string_view word) {
     return type.find(word) != std::string::npos;
   };
   if (mentions("INT")) {
-    return SqliteAffinity::integer;
+    return Affinity::integer;
   }
   if (mentions("CHAR") || mentions("CLOB") || mentions("TEXT")) {
-    return SqliteAffinity::text;
+    return Affinity::text;
   }
   if (type.empty() || mentions("BLOB") || (strict && type == "ANY")) {
-    return SqliteAffinity::blob;
+    return Affinity::blob;
   }
   if (mentions("REAL") || mentions("FLOA") || mentions("DOUB")) {
-    return SqliteAffinity::real;
+    return Affinity::real;
   }
-  return SqliteAffinity::numeric;
+  return Affinity::numeric;
 }
 
-std::optional<std::string> ambiguous(const SqliteColumn& column,
+std::optional<std::string> ambiguous(const Column& column,
                                      const keyspace::Placeholder& placeholder) {
   using keyspace::ValueType;
   const std::string subject = subject_of(column);
-  if (column.affinity == SqliteAffinity::real) {
+  if (column.affinity == Affinity::real) {
     return subject + "is " + column.declared_type +
            ": a floating point number has no canonical text; use an INTEGER or TEXT column";
   }
   if (placeholder.is_integer()) {
     return std::nullopt;  // only canonical integers are guarded, and equal whatever compares them
   }
-  if (column.affinity == SqliteAffinity::integer) {
+  if (column.affinity == Affinity::integer) {
     return subject + "is " + column.declared_type +
            ", so SQL compares it as a number (007 finds 7) while {" + placeholder.name +
            "} compares bytes; write {" + placeholder.name + ":uint64} or {" + placeholder.name +
@@ -86,14 +86,14 @@ std::optional<std::string> ambiguous(const SqliteColumn& column,
          (placeholder.rest ? ":rest" : "") + "|ci}";
 }
 
-std::optional<std::string> undecidable(const SqliteColumn& column, const keyspace::ColumnUse& use) {
+std::optional<std::string> undecidable(const Column& column, const keyspace::ColumnUse& use) {
   if (!use.compares()) {
     return std::nullopt;
   }
   const std::string subject = subject_of(column);
   switch (column.affinity) {
-    case SqliteAffinity::integer:
-    case SqliteAffinity::numeric:
+    case Affinity::integer:
+    case Affinity::numeric:
       for (const std::string_view literal : use.literals) {
         if (!keyspace::canonical_int64(literal)) {
           return subject + "is " + column.declared_type +
@@ -102,15 +102,15 @@ std::optional<std::string> undecidable(const SqliteColumn& column, const keyspac
         }
       }
       return std::nullopt;
-    case SqliteAffinity::text:
+    case Affinity::text:
       if (column.collation != "BINARY" && !use.only_excludes) {
         return subject + "has the collation " + column.collation +
                ", by which different bytes can be equal; a condition can only ask <>, IS NULL or "
                "IS NOT NULL of it";
       }
       return std::nullopt;
-    case SqliteAffinity::real:
-    case SqliteAffinity::blob:
+    case Affinity::real:
+    case Affinity::blob:
       break;
   }
   return subject + "is " + (column.declared_type.empty() ? "of no type" : column.declared_type) +
@@ -119,4 +119,4 @@ std::optional<std::string> undecidable(const SqliteColumn& column, const keyspac
          "NULL";
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -17,33 +17,33 @@
 #include "keyspace/key_template.h"
 #include "keyspace/row_condition.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
-enum class SqliteAffinity : std::uint8_t { integer, text, blob, real, numeric };
+enum class Affinity : std::uint8_t { integer, text, blob, real, numeric };
 
 // `strict`: of a STRICT table.
-SqliteAffinity affinity_of(std::string_view declared_type, bool strict);
+Affinity affinity_of(std::string_view declared_type, bool strict);
 
-struct SqliteColumn {
+struct Column {
   std::string table;
   std::string name;
   std::string declared_type;
   std::string collation;  // in capitals
   int primary_key = 0;    // place in the primary key, from 1; 0: not part of it
-  SqliteAffinity affinity = SqliteAffinity::blob;
+  Affinity affinity = Affinity::blob;
 
   bool has_bytes() const;  // declared as BLOB or BINARY, whatever its affinity
 };
 
 // Why look-ups by this placeholder could find rows in the database that the filter has under other
 // bytes.
-std::optional<std::string> ambiguous(const SqliteColumn& column,
+std::optional<std::string> ambiguous(const Column& column,
                                      const keyspace::Placeholder& placeholder);
 
 // Why the guard and SQL could disagree on what a condition asks of it.
-std::optional<std::string> undecidable(const SqliteColumn& column, const keyspace::ColumnUse& use);
+std::optional<std::string> undecidable(const Column& column, const keyspace::ColumnUse& use);
 
 // Of ASCII letters, as SQL finds names.
 std::string upper_case(std::string_view text);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

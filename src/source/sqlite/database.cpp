@@ -1,8 +1,8 @@
 #include "sqlite/database.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
-void SqliteStatement::bind(int parameter, std::string_view text) {
+void Statement::bind(int parameter, std::string_view text) {
   // A failure (no memory, no such parameter) leaves NULL, which no name in a schema equals.
   sqlite3_bind_text(statement_.get(),
                     parameter,
@@ -11,11 +11,11 @@ void SqliteStatement::bind(int parameter, std::string_view text) {
                     SQLITE_TRANSIENT);  // NOLINT(performance-no-int-to-ptr): SQLite's own constant
 }
 
-void SqliteStatement::bind(int parameter, std::int64_t number) {
+void Statement::bind(int parameter, std::int64_t number) {
   sqlite3_bind_int64(statement_.get(), parameter, number);
 }
 
-std::expected<bool, SqliteError> SqliteStatement::step() {
+Expected<bool> Statement::step() {
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) {
     return true;
@@ -25,14 +25,14 @@ std::expected<bool, SqliteError> SqliteStatement::step() {
   }
   sqlite3* database = sqlite3_db_handle(statement_.get());
   return std::unexpected(
-      SqliteError{.code = sqlite3_extended_errcode(database), .what = sqlite3_errmsg(database)});
+      Error{.code = sqlite3_extended_errcode(database), .what = sqlite3_errmsg(database)});
 }
 
-void SqliteStatement::reset() {
+void Statement::reset() {
   sqlite3_reset(statement_.get());
 }
 
-std::string_view SqliteStatement::bytes(int column) const {
+std::string_view Statement::bytes(int column) const {
   // Text first: it converts UTF-16 databases, and only then is the byte count that of UTF-8.
   const void* begin = type(column) == SQLITE_BLOB
                           ? sqlite3_column_blob(statement_.get(), column)
@@ -43,12 +43,12 @@ std::string_view SqliteStatement::bytes(int column) const {
              : std::string_view{static_cast<const char*>(begin), static_cast<std::size_t>(size)};
 }
 
-std::expected<SqliteDatabase, SqliteError> SqliteDatabase::open_read_only(const std::string& path) {
+Expected<Database> Database::open_read_only(const std::string& path) {
   return open(path, SQLITE_OPEN_READONLY);
 }
 
-std::expected<SqliteDatabase, SqliteError> SqliteDatabase::open_to_write(
-    const std::string& path, std::chrono::milliseconds patience) {
+Expected<Database> Database::open_to_write(const std::string& path,
+                                           std::chrono::milliseconds patience) {
   auto database = open(path, SQLITE_OPEN_READWRITE);
   if (database) {
     sqlite3_busy_timeout(database->database_.get(), static_cast<int>(patience.count()));
@@ -56,14 +56,13 @@ std::expected<SqliteDatabase, SqliteError> SqliteDatabase::open_to_write(
   return database;
 }
 
-std::expected<SqliteDatabase, SqliteError> SqliteDatabase::open(const std::string& path,
-                                                                int access) {
+Expected<Database> Database::open(const std::string& path, int access) {
   // Some builds of SQLite read every name that begins with "file:" as a URI.
   const std::string name = path.starts_with("file:") ? "./" + path : path;
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(
       name.c_str(), &raw, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
-  SqliteDatabase database(raw);
+  Database database(raw);
   if (code != SQLITE_OK) {
     return std::unexpected(database.error());
   }
@@ -73,36 +72,36 @@ std::expected<SqliteDatabase, SqliteError> SqliteDatabase::open(const std::strin
   return database;
 }
 
-std::expected<SqliteStatement, SqliteError> SqliteDatabase::prepare(std::string_view sql) const {
+Expected<Statement> Database::prepare(std::string_view sql) const {
   sqlite3_stmt* statement = nullptr;
   const int code = sqlite3_prepare_v2(
       database_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
   if (code != SQLITE_OK) {
     return std::unexpected(error());
   }
-  return SqliteStatement(statement);
+  return Statement(statement);
 }
 
-std::expected<void, SqliteError> SqliteDatabase::run(std::string_view sql) const {
-  return each_row(*this, sql, "", [](SqliteStatement&) {});
+Done Database::run(std::string_view sql) const {
+  return each_row(*this, sql, "", [](Statement&) {});
 }
 
-std::expected<void, SqliteError> SqliteDatabase::run_all(const std::string& sql) const {
+Done Database::run_all(const std::string& sql) const {
   if (sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
     return std::unexpected(error());
   }
   return {};
 }
 
-bool SqliteDatabase::is_still_at_its_path() const {
+bool Database::is_still_at_its_path() const {
   int has_moved = 1;
   const int code =
       sqlite3_file_control(database_.get(), nullptr, SQLITE_FCNTL_HAS_MOVED, &has_moved);
   return code == SQLITE_OK && has_moved == 0;
 }
 
-std::optional<std::string> SqliteDatabase::collation(const std::string& table,
-                                                     const std::string& column) const {
+std::optional<std::string> Database::collation(const std::string& table,
+                                               const std::string& column) const {
   const char* name = nullptr;
   const int code = sqlite3_table_column_metadata(database_.get(),
                                                  "main",
@@ -119,7 +118,7 @@ std::optional<std::string> SqliteDatabase::collation(const std::string& table,
   return name;
 }
 
-bool SqliteDatabase::is_autoincrement(const std::string& table, const std::string& column) const {
+bool Database::is_autoincrement(const std::string& table, const std::string& column) const {
   int autoincrement = 0;
   const int code = sqlite3_table_column_metadata(database_.get(),
                                                  "main",
@@ -133,7 +132,7 @@ bool SqliteDatabase::is_autoincrement(const std::string& table, const std::strin
   return code == SQLITE_OK && autoincrement != 0;
 }
 
-SqliteError SqliteDatabase::error() const {
+Error Database::error() const {
   if (database_ == nullptr) {
     return {.code = SQLITE_NOMEM, .what = "out of memory"};
   }
@@ -162,4 +161,4 @@ std::string quoted_text(std::string_view text) {
   return quoted_by('\'', text);
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -2,7 +2,7 @@
 // Read-only, but for the installing of a trigger log.
 //
 // Threads: one at a time, except interrupt() (any thread while the object lives).
-// Errors: SqliteError; `busy` are those that pass by themselves (a writer holds the lock).
+// Errors: Error; `busy` are those that pass by themselves (a writer holds the lock).
 // Traps: never open() the database file by other means in this process: closing that descriptor
 // would drop SQLite's
 //        POSIX locks (sqlite.org/howtocorrupt.html, 2.2). stat() is fine.
@@ -21,12 +21,12 @@
 
 #include <sqlite3.h>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
 inline constexpr int kPrimaryCode =
     0xff;  // the part of an extended result code that is the primary one
 
-struct SqliteError {
+struct Error {
   int code = SQLITE_OK;  // extended result code
   std::string what;
 
@@ -39,13 +39,17 @@ struct SqliteError {
   }
 };
 
-class SqliteStatement {
+template <class T>
+using Expected = std::expected<T, Error>;
+using Done = Expected<void>;
+
+class Statement {
  public:
-  explicit SqliteStatement(sqlite3_stmt* statement) : statement_(statement) {}
+  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
 
   void bind(int parameter, std::string_view text);  // from 1; the text is copied
   void bind(int parameter, std::int64_t number);
-  std::expected<bool, SqliteError> step();  // whether there is a row
+  Expected<bool> step();  // whether there is a row
   void reset();
 
   int type(int column) const { return sqlite3_column_type(statement_.get(), column); }
@@ -60,16 +64,16 @@ class SqliteStatement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-class SqliteDatabase {
+class Database {
  public:
-  static std::expected<SqliteDatabase, SqliteError> open_read_only(const std::string& path);
+  static Expected<Database> open_read_only(const std::string& path);
   // Of a database that is there. Waits up to `patience` for other writers.
-  static std::expected<SqliteDatabase, SqliteError> open_to_write(
-      const std::string& path, std::chrono::milliseconds patience);
+  static Expected<Database> open_to_write(const std::string& path,
+                                          std::chrono::milliseconds patience);
 
-  std::expected<SqliteStatement, SqliteError> prepare(std::string_view sql) const;
-  std::expected<void, SqliteError> run(std::string_view sql) const;        // one statement
-  std::expected<void, SqliteError> run_all(const std::string& sql) const;  // any number
+  Expected<Statement> prepare(std::string_view sql) const;
+  Done run(std::string_view sql) const;        // one statement
+  Done run_all(const std::string& sql) const;  // any number
 
   // SQLite's own word on whether the open file is still the one at its path.
   bool is_still_at_its_path() const;
@@ -79,14 +83,14 @@ class SqliteDatabase {
 
   // Makes a statement that runs at this moment end with SQLITE_INTERRUPT.
   void interrupt() const { sqlite3_interrupt(database_.get()); }
-  SqliteError error() const;
+  Error error() const;
 
  private:
   struct Close {
     void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
   };
-  explicit SqliteDatabase(sqlite3* database) : database_(database) {}
-  static std::expected<SqliteDatabase, SqliteError> open(const std::string& path, int access);
+  explicit Database(sqlite3* database) : database_(database) {}
+  static Expected<Database> open(const std::string& path, int access);
 
   std::unique_ptr<sqlite3, Close> database_;
 };
@@ -98,10 +102,10 @@ std::string quoted_text(std::string_view text);
 
 // Every row of `sql` through take(statement); one name is bound, if it is not empty.
 template <typename Take>
-std::expected<void, SqliteError> each_row(const SqliteDatabase& database,
-                                          std::string_view sql,
-                                          std::string_view name,
-                                          const Take& take) {
+Done each_row(const Database& database,
+              std::string_view sql,
+              std::string_view name,
+              const Take& take) {
   auto statement = database.prepare(sql);
   if (!statement) {
     return std::unexpected(statement.error());
@@ -121,4 +125,4 @@ std::expected<void, SqliteError> each_row(const SqliteDatabase& database,
   }
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -5,7 +5,7 @@
 
 #include "sqlite/trigger_log.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\n\f\r";
@@ -147,13 +147,13 @@ bool take_parts(Tokens& tokens, std::vector<std::string>& parts) {
 
 }  // namespace
 
-std::optional<SqliteIndexText> read_index_text(std::string_view create_index) {
+std::optional<IndexText> read_index_text(std::string_view create_index) {
   Tokens tokens(create_index);
   std::string_view token = tokens.next();
   while (!token.empty() && token != "(") {
     token = tokens.next();
   }
-  SqliteIndexText result;
+  IndexText result;
   if (!token.empty() && !take_parts(tokens, result.parts)) {
     return std::nullopt;
   }
@@ -178,4 +178,4 @@ std::optional<SqliteIndexText> read_index_text(std::string_view create_index) {
   return is_whole && has_parts ? std::optional(std::move(result)) : std::nullopt;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

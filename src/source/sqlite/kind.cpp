@@ -13,7 +13,7 @@
 #include "sqlite/tables.h"
 #include "sqlite/trigger_log.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 const config::SqliteSource& own(const config::Source& settings) {
@@ -36,7 +36,7 @@ std::vector<Refusal> refuse_patterns(std::span<const Target> targets) {
   return refusals;
 }
 
-SqliteLogSettings following_of(const config::SqliteSource& settings, Asking asking = {}) {
+LogFollowerSettings following_of(const config::SqliteSource& settings, Asking asking = {}) {
   return {.path = settings.path,
           .install_triggers = settings.install_triggers,
           .poll_every = settings.poll_every,
@@ -48,38 +48,37 @@ std::vector<Refusal> check(const config::Source& source,
                            const Clock& /*clock*/) {
   const config::SqliteSource& settings = own(source);
   return settings.follow == config::Follow::rescan
-             ? SqliteOrigin(settings.path).check(targets)
-             : SqliteLogFollower::check(following_of(settings), targets);
+             ? DatabaseOrigin(settings.path).check(targets)
+             : LogFollower::check(following_of(settings), targets);
 }
 
 std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& making) {
   const config::SqliteSource& settings = own(making.settings);
-  auto rows = make_sqlite_row_lookup(settings.path, making.copied_targets());
+  auto rows = make_row_lookup(settings.path, making.copied_targets());
   if (settings.follow == config::Follow::rescan) {
     return SourceParts{
         .follower = make_rescan(
-            std::make_unique<SqliteOrigin>(settings.path), settings.poll_every, true, making),
+            std::make_unique<DatabaseOrigin>(settings.path), settings.poll_every, true, making),
         .rows = std::move(rows)};
   }
   if (auto refusals = refuse_patterns(making.targets); !refusals.empty()) {
     return std::unexpected(std::move(refusals));
   }
   return SourceParts{
-      .follower = std::make_unique<SqliteLogFollower>(
+      .follower = std::make_unique<LogFollower>(
           following_of(settings, making.asking(kLookPace)), making.feeds(), making.clock),
       .rows = std::move(rows)};
 }
 
 // A sentence, or what the database said.
-std::string words_of(const std::variant<std::string, SqliteError>& trouble) {
+std::string words_of(const std::variant<std::string, Error>& trouble) {
   const auto* const sentence = std::get_if<std::string>(&trouble);
-  return sentence != nullptr ? *sentence : std::get<SqliteError>(trouble).what;
+  return sentence != nullptr ? *sentence : std::get<Error>(trouble).what;
 }
 
-std::expected<std::uint64_t, SqliteError> count(const SqliteDatabase& database,
-                                                const std::string& sql) {
+Expected<std::uint64_t> count(const Database& database, const std::string& sql) {
   std::uint64_t rows = 0;
-  const auto done = each_row(database, sql, "", [&rows](const SqliteStatement& row) {
+  const auto done = each_row(database, sql, "", [&rows](const Statement& row) {
     rows = static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.integer(0)));
   });
   if (!done) {
@@ -91,11 +90,11 @@ std::expected<std::uint64_t, SqliteError> count(const SqliteDatabase& database,
 std::expected<std::vector<TableSize>, std::string> count_rows(const config::Source& source,
                                                               const Target& target) {
   const config::SqliteSource& settings = own(source);
-  const auto database = SqliteDatabase::open_read_only(settings.path);
+  const auto database = Database::open_read_only(settings.path);
   if (!database) {
     return std::unexpected(settings.path + ": " + database.error().what);
   }
-  const auto tables = list_sqlite_tables(*database, target.settings.source.tables);
+  const auto tables = list_tables(*database, target.settings.source.tables);
   if (!tables) {
     return std::unexpected(tables.error().what);
   }
@@ -123,7 +122,7 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
 
 std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::Source& source) {
   const std::string& path = own(source).path;
-  const auto database = SqliteDatabase::open_read_only(path);
+  const auto database = Database::open_read_only(path);
   if (!database) {
     return std::unexpected(path + ": " + database.error().what);
   }
@@ -136,12 +135,12 @@ std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::So
 
 }  // namespace
 
-constexpr SourceKind kSqlite{.name = "sqlite",
-                             .is = is_of<config::SqliteSource>,
-                             .is_server = false,
-                             .check = check,
-                             .make = make,
-                             .count_rows = count_rows,
-                             .list_tables = list_tables};
+constexpr SourceKind kKind{.name = "sqlite",
+                           .is = is_of<config::SqliteSource>,
+                           .is_server = false,
+                           .check = check,
+                           .make = make,
+                           .count_rows = count_rows,
+                           .list_tables = list_tables};
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -9,12 +9,12 @@
 #include "source/row_lookup.h"
 #include "source/source_kind.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
 // Asks a SQLite database for rows (source/row_lookup.h).
 
-std::unique_ptr<RowLookup> make_sqlite_row_lookup(std::string path, std::vector<Target> targets);
+std::unique_ptr<RowLookup> make_row_lookup(std::string path, std::vector<Target> targets);
 
-extern const SourceKind kSqlite;
+extern const SourceKind kKind;
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -11,7 +11,7 @@
 #include "sqlite/snapshot.h"
 #include "sqlite/trigger_install.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 using filter::EraseOutcome;
@@ -23,7 +23,7 @@ constexpr int kLoadsBetweenWorn = 10;
 
 using filter::State;
 
-std::expected<std::int64_t, SqliteError> schema_number(const SqliteDatabase& database) {
+Expected<std::int64_t> schema_number(const Database& database) {
   auto statement = database.prepare("PRAGMA schema_version");
   if (!statement) {
     return std::unexpected(statement.error());
@@ -42,7 +42,7 @@ std::string missing_words(const LogObject& missing, const std::string& path) {
 
 }  // namespace
 
-void SqliteLogTable::begin_anew(State state, std::string_view why) {
+void LogTable::begin_anew(State state, std::string_view why) {
   feed_.expire();
   feed_.report(state, why);
   table_.reset();
@@ -51,15 +51,14 @@ void SqliteLogTable::begin_anew(State state, std::string_view why) {
   read_at_ = {};
 }
 
-std::expected<bool, SqliteError> SqliteLogTable::plan(const SqliteDatabase& database,
-                                                      const MissingWords& words) {
+Expected<bool> LogTable::plan(const Database& database, const MissingWords& words) {
   auto table = plan_logged_table(database, target(), feed_.table());
   if (!table) {
     if (const auto* why = std::get_if<std::string>(&table.error())) {
       refuse(*why);
       return true;
     }
-    return std::unexpected(std::get<SqliteError>(std::move(table.error())));
+    return std::unexpected(std::get<Error>(std::move(table.error())));
   }
   std::vector<LogObject> wanted = log_objects();
   std::ranges::move(table->triggers(), std::back_inserter(wanted));
@@ -75,15 +74,13 @@ std::expected<bool, SqliteError> SqliteLogTable::plan(const SqliteDatabase& data
   return true;
 }
 
-void SqliteLogTable::refuse(std::string_view why) {
+void LogTable::refuse(std::string_view why) {
   feed_.expire();
   feed_.refuse(State::refused, why);
   is_in_step_ = false;
 }
 
-SqliteLogTable::Done SqliteLogTable::gather(SqliteLogReader& log,
-                                            const SqliteDatabase& database,
-                                            const LogMark& from) {
+Done LogTable::gather(LogReader& log, const Database& database, const LogMark& from) {
   touched_ = TouchedRows();
   if (!is_in_step_ || !table_) {
     return {};
@@ -93,14 +90,14 @@ SqliteLogTable::Done SqliteLogTable::gather(SqliteLogReader& log,
     touched_ = *std::move(touched);
     return {};
   }
-  if (auto* error = std::get_if<SqliteError>(&touched.error())) {
+  if (auto* error = std::get_if<Error>(&touched.error())) {
     return std::unexpected(std::move(*error));
   }
   touched_ = std::unexpected(std::get<std::string>(std::move(touched.error())));
   return {};
 }
 
-void SqliteLogTable::insert() {
+void LogTable::insert() {
   if (!is_in_step_) {
     return;
   }
@@ -125,7 +122,7 @@ void SqliteLogTable::insert() {
   feed_.follow_growth();
 }
 
-void SqliteLogTable::erase(TimePoint at) {
+void LogTable::erase(TimePoint at) {
   if (!is_in_step_) {
     return;
   }
@@ -141,7 +138,7 @@ void SqliteLogTable::erase(TimePoint at) {
              at - in_step_since_ > std::max(kSteadyAfter, kLoadsBetweenWorn * load_time_);
 }
 
-void SqliteLogTable::put_out_of_step(std::string_view why) {
+void LogTable::put_out_of_step(std::string_view why) {
   if (!is_in_step_) {
     return;
   }
@@ -155,7 +152,7 @@ void SqliteLogTable::put_out_of_step(std::string_view why) {
 }
 
 // None the first time.
-void SqliteLogTable::pause() {
+void LogTable::pause() {
   if (failures_ > 0) {
     const Duration longer = kReadAgainMin * (1 << std::min(failures_ - 1, kDoublingsMax));
     read_at_ = clock_() + std::min(std::max(longer, kLoadsPerPause * load_time_), kReadAgainMax);
@@ -163,21 +160,21 @@ void SqliteLogTable::pause() {
   ++failures_;
 }
 
-bool SqliteLogTable::is_due(TimePoint now) const {
+bool LogTable::is_due(TimePoint now) const {
   if (!table_ || is_refused_) {
     return false;
   }
   return is_in_step_ ? is_worn_ : now >= read_at_;
 }
 
-SqliteLogTable::Done SqliteLogTable::load(const SqliteDatabase& database,
-                                          const std::stop_token& stop,
-                                          const std::function<void()>& at_check) {
+Done LogTable::load(const Database& database,
+                    const std::stop_token& stop,
+                    const std::function<void()>& at_check) {
   const TimePoint begun = clock_();
   feed_.snapshot_begins(begun);
   is_in_step_ = false;
   is_worn_ = false;
-  SqliteSnapshot snapshot(database, stop, at_check);
+  SnapshotReader snapshot(database, stop, at_check);
   const bool identity_is_unique = table_ && table_->identity_is_unique;
   auto done =
       snapshot.read(feed_, chosen_deletes(target().settings.filter.deletes, identity_is_unique));
@@ -194,19 +191,19 @@ SqliteLogTable::Done SqliteLogTable::load(const SqliteDatabase& database,
   return done;
 }
 
-void SqliteLogTable::has_read(Version version) {
+void LogTable::has_read(Version version) {
   if (is_refused_) {
     refused_version_ = version;
   }
 }
 
-void SqliteLogTable::sees(Version version) {
+void LogTable::sees(Version version) {
   if (is_refused_ && refused_version_ != version) {
     is_refused_ = false;
   }
 }
 
-void SqliteLogTable::prove(TimePoint at) {
+void LogTable::prove(TimePoint at) {
   if (is_in_step_) {
     feed_.measure_growth(at);
     feed_.forget_isolated();
@@ -216,31 +213,31 @@ void SqliteLogTable::prove(TimePoint at) {
   }
 }
 
-void SqliteLogTable::report_delay(TimePoint now, std::string_view why) {
+void LogTable::report_delay(TimePoint now, std::string_view why) {
   if (!is_in_step_) {
     feed_.report_unless_refused(State::loading, why);
   }
   feed_.report_if_stale(now);
 }
 
-void SqliteLogTable::report_refused(std::string_view why) {
+void LogTable::report_refused(std::string_view why) {
   if (!table_) {
     feed_.report(State::refused, why);
   }
 }
 
-std::vector<Refusal> SqliteLogFollower::check(const SqliteLogSettings& settings,
-                                              std::span<const Target> targets) {
-  SqliteOrigin origin(settings.path);
+std::vector<Refusal> LogFollower::check(const LogFollowerSettings& settings,
+                                        std::span<const Target> targets) {
+  DatabaseOrigin origin(settings.path);
   if (auto refusals = origin.check(targets); !refusals.empty()) {
     return refusals;
   }
   std::vector<LogObject> missing;
-  const auto read = [&](const SqliteDatabase& database) -> Done {
+  const auto read = [&](const Database& database) -> Done {
     auto found = missing_log(database, targets);
     if (found) {
       missing = *std::move(found);
-    } else if (const auto* error = std::get_if<SqliteError>(&found.error())) {
+    } else if (const auto* error = std::get_if<Error>(&found.error())) {
       return std::unexpected(*error);
     }
     return {};
@@ -264,10 +261,10 @@ std::vector<Refusal> SqliteLogFollower::check(const SqliteLogSettings& settings,
                    "): " + how_to_install(settings.path)}};
 }
 
-SqliteLogFollower::SqliteLogFollower(SqliteLogSettings settings,
-                                     Feeds feeds,
-                                     Clock clock,
-                                     SqliteOrigin::At at)
+LogFollower::LogFollower(LogFollowerSettings settings,
+                         Feeds feeds,
+                         Clock clock,
+                         DatabaseOrigin::At at)
     : settings_(std::move(settings)),
       origin_(settings_.path, at),
       clock_(std::move(clock)),
@@ -278,7 +275,7 @@ SqliteLogFollower::SqliteLogFollower(SqliteLogSettings settings,
   }
 }
 
-std::chrono::nanoseconds SqliteLogFollower::step(const std::stop_token& stop) {
+std::chrono::nanoseconds LogFollower::step(const std::stop_token& stop) {
   try {
     return next(stop);
   } catch (const std::exception& trouble) {  // as if the database were gone: pass, and try again
@@ -286,13 +283,13 @@ std::chrono::nanoseconds SqliteLogFollower::step(const std::stop_token& stop) {
   }
 }
 
-void SqliteLogFollower::finish() {
-  for (SqliteLogTable& table : tables_) {
+void LogFollower::finish() {
+  for (LogTable& table : tables_) {
     table.expire();
   }
 }
 
-SqliteLogFollower::Duration SqliteLogFollower::next(const std::stop_token& stop) {
+LogFollower::Duration LogFollower::next(const std::stop_token& stop) {
   install_if_due(clock_());
   const bool is_wanted = settings_.asking.begin();  // before t: later readers want another one
   is_there_ = true;
@@ -305,13 +302,13 @@ SqliteLogFollower::Duration SqliteLogFollower::next(const std::stop_token& stop)
 }
 
 // `before`: the t of the proof.
-SqliteLogFollower::Duration SqliteLogFollower::look(TimePoint before, const std::stop_token& stop) {
+LogFollower::Duration LogFollower::look(TimePoint before, const std::stop_token& stop) {
   const Sighting sighting = origin_.look();
   if (sighting.kind == Sighting::Kind::lost) {
     return lose(sighting.why);
   }
   if (sighting.kind == Sighting::Kind::unclear) {
-    for (SqliteLogTable& table : tables_) {
+    for (LogTable& table : tables_) {
       table.report_delay(before, sighting.why);
     }
     return settings_.poll_every;
@@ -321,7 +318,7 @@ SqliteLogFollower::Duration SqliteLogFollower::look(TimePoint before, const std:
     begin_anew(State::loading, "the database was opened: reading its rows");
   }
   bool is_anything_due = sighting.version != version_;
-  for (SqliteLogTable& table : tables_) {
+  for (LogTable& table : tables_) {
     table.sees(sighting.version);
     is_anything_due = is_anything_due || table.is_due(before);
   }
@@ -333,17 +330,17 @@ SqliteLogFollower::Duration SqliteLogFollower::look(TimePoint before, const std:
   return settings_.poll_every;
 }
 
-void SqliteLogFollower::prove(TimePoint at) {
+void LogFollower::prove(TimePoint at) {
   is_proven_ = true;
   settings_.asking.serves_strict(true);
-  for (SqliteLogTable& table : tables_) {
+  for (LogTable& table : tables_) {
     table.prove(at);
   }
   settings_.asking.proven();
 }
 
-SqliteLogFollower::Duration SqliteLogFollower::catch_up(TimePoint at, const std::stop_token& stop) {
-  const auto read_all = [&](const SqliteDatabase& database) { return read(database, at, stop); };
+LogFollower::Duration LogFollower::catch_up(TimePoint at, const std::stop_token& stop) {
+  const auto read_all = [&](const Database& database) { return read(database, at, stop); };
   const Snapshot taken = origin_.take(read_all, stop);
   switch (taken.kind) {
     case Snapshot::Kind::stopped:
@@ -351,7 +348,7 @@ SqliteLogFollower::Duration SqliteLogFollower::catch_up(TimePoint at, const std:
     case Snapshot::Kind::lost:
       return lose(taken.why);
     case Snapshot::Kind::unclear:
-      for (SqliteLogTable& table : tables_) {
+      for (LogTable& table : tables_) {
         table.report_delay(at, taken.why);
       }
       return settings_.poll_every;
@@ -360,26 +357,24 @@ SqliteLogFollower::Duration SqliteLogFollower::catch_up(TimePoint at, const std:
   }
   version_ = taken.version;
   backoff_.succeeded();
-  for (SqliteLogTable& table : tables_) {
+  for (LogTable& table : tables_) {
     table.has_read(taken.version);
   }
   prove(at);
   return settings_.poll_every;
 }
 
-SqliteLogFollower::Done SqliteLogFollower::read(const SqliteDatabase& database,
-                                                TimePoint at,
-                                                const std::stop_token& stop) {
+Done LogFollower::read(const Database& database, TimePoint at, const std::stop_token& stop) {
   if (auto planned = plan(database); !planned) {
     return planned;
   }
-  if (std::ranges::none_of(tables_, &SqliteLogTable::is_planned)) {
+  if (std::ranges::none_of(tables_, &LogTable::is_planned)) {
     return {};
   }
   if (auto followed = follow_log(database, at); !followed) {
     return followed;
   }
-  for (SqliteLogTable& table : tables_) {
+  for (LogTable& table : tables_) {
     if (!table.is_due(at)) {
       continue;
     }
@@ -395,7 +390,7 @@ SqliteLogFollower::Done SqliteLogFollower::read(const SqliteDatabase& database,
   return {};
 }
 
-SqliteLogFollower::Done SqliteLogFollower::plan(const SqliteDatabase& database) {
+Done LogFollower::plan(const Database& database) {
   const auto schema = schema_number(database);
   if (!schema) {
     return std::unexpected(schema.error());
@@ -410,7 +405,7 @@ SqliteLogFollower::Done SqliteLogFollower::plan(const SqliteDatabase& database) 
   const auto words = [this](const LogObject& missing) {
     return missing_words(missing, settings_.path);
   };
-  for (SqliteLogTable& table : tables_) {
+  for (LogTable& table : tables_) {
     const auto has_log = table.plan(database, words);
     if (!has_log) {
       return std::unexpected(has_log.error());
@@ -421,8 +416,7 @@ SqliteLogFollower::Done SqliteLogFollower::plan(const SqliteDatabase& database) 
   return {};
 }
 
-SqliteLogFollower::Done SqliteLogFollower::follow_log(const SqliteDatabase& database,
-                                                      TimePoint at) {
+Done LogFollower::follow_log(const Database& database, TimePoint at) {
   if (auto checked = check_position(database); !checked) {
     return checked;
   }
@@ -433,29 +427,29 @@ SqliteLogFollower::Done SqliteLogFollower::follow_log(const SqliteDatabase& data
   const std::optional<LogMark>& mark = *newest;
   if (!mark) {
     schema_.reset();  // all anew as soon as there is a row
-    for (SqliteLogTable& table : tables_) {
+    for (LogTable& table : tables_) {
       table.begin_anew(State::unsynced,
                        "the trigger log is empty: it is of use from its next row on");
     }
     return {};
   }
-  for (SqliteLogTable& table : tables_) {
+  for (LogTable& table : tables_) {
     if (auto gathered = table.gather(log_, database, position_); !gathered) {
       return gathered;
     }
   }
   position_ = *mark;
-  for (SqliteLogTable& table : tables_) {
+  for (LogTable& table : tables_) {
     table.insert();
   }
-  for (SqliteLogTable& table : tables_) {
+  for (LogTable& table : tables_) {
     table.erase(at);
   }
   return {};
 }
 
-SqliteLogFollower::Done SqliteLogFollower::check_position(const SqliteDatabase& database) {
-  if (std::ranges::none_of(tables_, &SqliteLogTable::is_in_step)) {
+Done LogFollower::check_position(const Database& database) {
+  if (std::ranges::none_of(tables_, &LogTable::is_in_step)) {
     return {};
   }
   const auto is_there = has_mark(database, position_);
@@ -463,44 +457,44 @@ SqliteLogFollower::Done SqliteLogFollower::check_position(const SqliteDatabase& 
     return std::unexpected(is_there.error());
   }
   if (!*is_there) {
-    for (SqliteLogTable& table : tables_) {
+    for (LogTable& table : tables_) {
       table.put_out_of_step("the trigger log does not go back far enough: reading all rows");
     }
   }
   return {};
 }
 
-void SqliteLogFollower::install_if_due(TimePoint now) {
+void LogFollower::install_if_due(TimePoint now) {
   if (!settings_.install_triggers || !log_is_missing_ || now < install_at_) {
     return;
   }
   install_at_ = now + kInstallEvery;
   std::vector<Target> targets;
   targets.reserve(tables_.size());
-  for (const SqliteLogTable& table : tables_) {
+  for (const LogTable& table : tables_) {
     targets.push_back(table.target());
   }
   const auto installed = install_trigger_log(settings_.path, targets, kInstallPatience);
   if (installed) {
     return;  // which is seen as a change of the schema
   }
-  for (SqliteLogTable& table : tables_) {
+  for (LogTable& table : tables_) {
     table.report_refused("cannot install the triggers: " + installed.error().what);
   }
 }
 
-void SqliteLogFollower::begin_anew(State state, std::string_view why) {
+void LogFollower::begin_anew(State state, std::string_view why) {
   version_.reset();
   schema_.reset();
-  for (SqliteLogTable& table : tables_) {
+  for (LogTable& table : tables_) {
     table.begin_anew(state, why);
   }
 }
 
-SqliteLogFollower::Duration SqliteLogFollower::lose(std::string_view why) {
+LogFollower::Duration LogFollower::lose(std::string_view why) {
   is_there_ = false;
   begin_anew(State::down, why);
   return backoff_.next();
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

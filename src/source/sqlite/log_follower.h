@@ -56,7 +56,7 @@
 #include "sqlite/touched_rows.h"
 #include "sqlite/trigger_log.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
 // Reads a trigger log: where it ends, whether it still has a place, and what has happened to a
 // table since.
@@ -71,16 +71,16 @@ struct LogMark {  // a row of the log
 };
 
 // Nothing: the log is empty.
-std::expected<std::optional<LogMark>, SqliteError> newest_mark(const SqliteDatabase& database);
+Expected<std::optional<LogMark>> newest_mark(const Database& database);
 // Whether the log still has this row: then it has everything behind it, too.
-std::expected<bool, SqliteError> has_mark(const SqliteDatabase& database, const LogMark& mark);
+Expected<bool> has_mark(const Database& database, const LogMark& mark);
 
-class SqliteLogReader {
+class LogReader {
  public:
-  SqliteLogReader();
+  LogReader();
 
   // Everything behind `from`.
-  std::expected<TouchedRows, TableTrouble> read(const SqliteDatabase& database,
+  std::expected<TouchedRows, TableTrouble> read(const Database& database,
                                                 const LoggedTable& table,
                                                 Feed& feed,
                                                 const LogMark& from);
@@ -88,10 +88,10 @@ class SqliteLogReader {
  private:
   std::expected<void, std::string> add(const LoggedTable& table,
                                        Feed& feed,
-                                       const SqliteStatement& change,
-                                       SqliteRow& row,
+                                       const Statement& change,
+                                       Row& row,
                                        TouchedRows& touched);
-  RowName name_of(const LoggedTable& table, const SqliteStatement& change);
+  RowName name_of(const LoggedTable& table, const Statement& change);
 
   filter::KeyHash name_low_;
   filter::KeyHash name_high_;
@@ -107,19 +107,18 @@ class SqliteLogReader {
 // Deletes: `auto` is trusted if a unique key lies within the identity (rows with a NULL in it have
 // no key, so it need not be NOT NULL), else deferred.
 //
-// Threads: the source's. Errors: SqliteError if the database itself failed; what is wrong with the
+// Threads: the source's. Errors: Error if the database itself failed; what is wrong with the
 // table is reported by the feed, and passes.
-class SqliteLogTable {
+class LogTable {
  public:
   using Duration = std::chrono::nanoseconds;
-  using Done = std::expected<void, SqliteError>;
 
   static constexpr Duration kReadAgainMin = std::chrono::milliseconds(100);
   static constexpr Duration kReadAgainMax = std::chrono::seconds(30);
   static constexpr int kLoadsPerPause = 3;
   static constexpr Duration kSteadyAfter = std::chrono::seconds(60);  // in step: pauses begin anew
 
-  SqliteLogTable(Feed feed, Clock clock) : feed_(std::move(feed)), clock_(std::move(clock)) {}
+  LogTable(Feed feed, Clock clock) : feed_(std::move(feed)), clock_(std::move(clock)) {}
 
   const Target& target() const { return feed_.target(); }
   bool is_planned() const { return table_.has_value(); }
@@ -130,18 +129,18 @@ class SqliteLogTable {
   // Whether the log's objects for this table are all there; if not, the namespace is refused with
   // `missing`'s words.
   using MissingWords = std::function<std::string(const LogObject&)>;
-  std::expected<bool, SqliteError> plan(const SqliteDatabase& database, const MissingWords& words);
+  Expected<bool> plan(const Database& database, const MissingWords& words);
   void refuse(std::string_view why);
 
   // What is behind `from`, if in step; nothing is changed before all tables have gathered theirs.
-  Done gather(SqliteLogReader& log, const SqliteDatabase& database, const LogMark& from);
+  Done gather(LogReader& log, const Database& database, const LogMark& from);
   // The inserts of all tables come before the erases of any.
   void insert();
   void erase(TimePoint at);
   void put_out_of_step(std::string_view why);
 
   bool is_due(TimePoint now) const;
-  Done load(const SqliteDatabase& database,
+  Done load(const Database& database,
             const std::stop_token& stop,
             const std::function<void()>& at_check);
   // A version has been read of. What was refused in it would be refused again.
@@ -171,14 +170,14 @@ class SqliteLogTable {
   std::expected<TouchedRows, std::string> touched_;  // in one read transaction
 };
 
-struct SqliteLogSettings {
+struct LogFollowerSettings {
   std::string path;
   bool install_triggers = false;
   std::chrono::nanoseconds poll_every;
   Asking asking{};  // a look answers readers' questions
 };
 
-class SqliteLogFollower final : public Follower {
+class LogFollower final : public Follower {
  public:
   using Duration = std::chrono::nanoseconds;
 
@@ -188,10 +187,10 @@ class SqliteLogFollower final : public Follower {
   static constexpr std::chrono::milliseconds kInstallPatience{1000};
 
   // What the operator can mend before the start. Installs the log, if it is to.
-  static std::vector<Refusal> check(const SqliteLogSettings& settings,
+  static std::vector<Refusal> check(const LogFollowerSettings& settings,
                                     std::span<const Target> targets);
 
-  SqliteLogFollower(SqliteLogSettings settings, Feeds feeds, Clock clock, SqliteOrigin::At at = {});
+  LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock, DatabaseOrigin::At at = {});
 
   std::chrono::nanoseconds step(const std::stop_token& stop) override;
   std::optional<std::chrono::nanoseconds> question_pace() const override {
@@ -200,26 +199,24 @@ class SqliteLogFollower final : public Follower {
   void finish() override;
 
  private:
-  using Done = std::expected<void, SqliteError>;
-
   Duration next(const std::stop_token& stop);
   Duration look(TimePoint before, const std::stop_token& stop);
   Duration catch_up(TimePoint at, const std::stop_token& stop);
   void prove(TimePoint at);
-  Done read(const SqliteDatabase& database, TimePoint at, const std::stop_token& stop);
-  Done plan(const SqliteDatabase& database);
-  Done check_position(const SqliteDatabase& database);
-  Done follow_log(const SqliteDatabase& database, TimePoint at);
+  Done read(const Database& database, TimePoint at, const std::stop_token& stop);
+  Done plan(const Database& database);
+  Done check_position(const Database& database);
+  Done follow_log(const Database& database, TimePoint at);
   void install_if_due(TimePoint now);
   void begin_anew(filter::State state, std::string_view why);
   Duration lose(std::string_view why);
 
-  SqliteLogSettings settings_;
-  SqliteOrigin origin_;
-  std::vector<SqliteLogTable> tables_;
+  LogFollowerSettings settings_;
+  DatabaseOrigin origin_;
+  std::vector<LogTable> tables_;
   Clock clock_;
-  SqliteOrigin::At at_;
-  SqliteLogReader log_;
+  DatabaseOrigin::At at_;
+  LogReader log_;
 
   std::optional<Version> version_;  // what has been read of
   std::uint32_t connection_ = 0;
@@ -232,4 +229,4 @@ class SqliteLogFollower final : public Follower {
   Backoff backoff_{kBackoffMin, kBackoffMax};
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

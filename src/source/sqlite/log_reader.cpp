@@ -4,14 +4,14 @@
 
 #include "sqlite/log_follower.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 using Event = TouchedRows::Event;
 
-std::expected<std::optional<LogMark>, SqliteError> mark_of(const SqliteDatabase& database,
-                                                           std::string_view sql,
-                                                           std::int64_t seq) {
+Expected<std::optional<LogMark>> mark_of(const Database& database,
+                                         std::string_view sql,
+                                         std::int64_t seq) {
   auto statement = database.prepare(sql);
   if (!statement) {
     return std::unexpected(statement.error());
@@ -27,14 +27,14 @@ std::expected<std::optional<LogMark>, SqliteError> mark_of(const SqliteDatabase&
 
 }  // namespace
 
-std::expected<std::optional<LogMark>, SqliteError> newest_mark(const SqliteDatabase& database) {
+Expected<std::optional<LogMark>> newest_mark(const Database& database) {
   return mark_of(
       database,
       "SELECT seq, mark FROM main.cuckooguard_log WHERE seq >= ?1 ORDER BY seq DESC LIMIT 1",
       0);
 }
 
-std::expected<bool, SqliteError> has_mark(const SqliteDatabase& database, const LogMark& mark) {
+Expected<bool> has_mark(const Database& database, const LogMark& mark) {
   const auto found =
       mark_of(database, "SELECT seq, mark FROM main.cuckooguard_log WHERE seq = ?1", mark.seq);
   if (!found) {
@@ -43,13 +43,12 @@ std::expected<bool, SqliteError> has_mark(const SqliteDatabase& database, const 
   return *found == mark;
 }
 
-SqliteLogReader::SqliteLogReader()
-    : name_low_(filter::random_secret()), name_high_(filter::random_secret()) {}
+LogReader::LogReader() : name_low_(filter::random_secret()), name_high_(filter::random_secret()) {}
 
-std::expected<TouchedRows, TableTrouble> SqliteLogReader::read(const SqliteDatabase& database,
-                                                               const LoggedTable& table,
-                                                               Feed& feed,
-                                                               const LogMark& from) {
+std::expected<TouchedRows, TableTrouble> LogReader::read(const Database& database,
+                                                         const LoggedTable& table,
+                                                         Feed& feed,
+                                                         const LogMark& from) {
   auto changes = database.prepare(table.changes_sql());
   if (!changes) {
     return std::unexpected(changes.error());
@@ -57,7 +56,7 @@ std::expected<TouchedRows, TableTrouble> SqliteLogReader::read(const SqliteDatab
   changes->bind(1, from.seq);
   changes->bind(2, table.stream());
   TouchedRows touched;
-  SqliteRow row(table.plan);
+  Row row(table.plan);
   for (;;) {
     const auto has_row = changes->step();
     if (!has_row) {
@@ -76,11 +75,8 @@ std::expected<TouchedRows, TableTrouble> SqliteLogReader::read(const SqliteDatab
   return touched;
 }
 
-std::expected<void, std::string> SqliteLogReader::add(const LoggedTable& table,
-                                                      Feed& feed,
-                                                      const SqliteStatement& change,
-                                                      SqliteRow& row,
-                                                      TouchedRows& touched) {
+std::expected<void, std::string> LogReader::add(
+    const LoggedTable& table, Feed& feed, const Statement& change, Row& row, TouchedRows& touched) {
   const int values = static_cast<int>(table.values.size());
   const bool is_there = change.integer(values + 1) != 0;
   if (!row.read(change)) {
@@ -110,7 +106,7 @@ std::expected<void, std::string> SqliteLogReader::add(const LoggedTable& table,
 
 // All values as they are stored: the text 7 is another row than the BLOB 7, and a row whose
 // condition's columns have changed another than before.
-RowName SqliteLogReader::name_of(const LoggedTable& table, const SqliteStatement& change) {
+RowName LogReader::name_of(const LoggedTable& table, const Statement& change) {
   bytes_.clear();
   for (int column = 0; column < static_cast<int>(table.values.size()); ++column) {
     bytes_ += static_cast<char>(change.type(column));  // before bytes(), which may convert
@@ -122,4 +118,4 @@ RowName SqliteLogReader::name_of(const LoggedTable& table, const SqliteStatement
   return {.low = name_low_(bytes_), .high = name_high_(bytes_)};
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

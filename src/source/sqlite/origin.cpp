@@ -7,12 +7,12 @@
 #include "sqlite/snapshot.h"
 #include "sqlite/tables.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 class ReadTransaction {
  public:
-  static std::expected<ReadTransaction, SqliteError> begin(const SqliteDatabase& database) {
+  static Expected<ReadTransaction> begin(const Database& database) {
     if (auto begun = database.run("BEGIN"); !begun) {
       return std::unexpected(begun.error());
     }
@@ -33,9 +33,9 @@ class ReadTransaction {
   }
 
  private:
-  explicit ReadTransaction(const SqliteDatabase& database) : database_(&database) {}
+  explicit ReadTransaction(const Database& database) : database_(&database) {}
 
-  const SqliteDatabase* database_;
+  const Database* database_;
 };
 
 Sighting lost(std::string why) {
@@ -44,21 +44,22 @@ Sighting lost(std::string why) {
 
 }  // namespace
 
-SqliteOrigin::SqliteOrigin(std::string path, At at) : path_(std::move(path)), at_(std::move(at)) {}
+DatabaseOrigin::DatabaseOrigin(std::string path, At at)
+    : path_(std::move(path)), at_(std::move(at)) {}
 
-void SqliteOrigin::pass(SnapshotPoint point) const {
+void DatabaseOrigin::pass(SnapshotPoint point) const {
   if (at_) {
     at_(point);
   }
 }
 
-std::expected<void, SqliteError> SqliteOrigin::open() {
+Done DatabaseOrigin::open() {
   open_.reset();
   const auto before = stamp_of_path(path_);
   if (!before) {
-    return std::unexpected(SqliteError{.code = SQLITE_CANTOPEN, .what = before.error()});
+    return std::unexpected(Error{.code = SQLITE_CANTOPEN, .what = before.error()});
   }
-  auto database = SqliteDatabase::open_read_only(path_);
+  auto database = Database::open_read_only(path_);
   if (!database) {
     return std::unexpected(explained(database.error()));
   }
@@ -68,8 +69,7 @@ std::expected<void, SqliteError> SqliteOrigin::open() {
   }
   const auto after = stamp_of_path(path_);
   if (!after || after->identity != before->identity || !database->is_still_at_its_path()) {
-    return std::unexpected(
-        SqliteError{.code = SQLITE_CANTOPEN, .what = path_ + " is being replaced"});
+    return std::unexpected(Error{.code = SQLITE_CANTOPEN, .what = path_ + " is being replaced"});
   }
   open_ = std::make_unique<Open>(Open{.database = *std::move(database),
                                       .data_version = *std::move(data_version),
@@ -78,8 +78,8 @@ std::expected<void, SqliteError> SqliteOrigin::open() {
   return {};
 }
 
-std::expected<Version, SqliteError> SqliteOrigin::version() {
-  SqliteStatement& statement = open_->data_version;
+Expected<Version> DatabaseOrigin::version() {
+  Statement& statement = open_->data_version;
   const auto row = statement.step();
   const auto counter = static_cast<std::uint32_t>(row ? statement.integer(0) : 0);
   statement.reset();
@@ -89,7 +89,7 @@ std::expected<Version, SqliteError> SqliteOrigin::version() {
   return Version{open_->number} << 32U | counter;
 }
 
-Sighting SqliteOrigin::look() {
+Sighting DatabaseOrigin::look() {
   const auto stamp = stamp_of_path(path_);
   if (!stamp) {
     open_.reset();
@@ -118,12 +118,12 @@ Sighting SqliteOrigin::look() {
   return lost(seen.error().what);
 }
 
-Snapshot SqliteOrigin::take(Feeds& feeds, const std::stop_token& stop) {
-  const auto read = [&](const SqliteDatabase& database) -> std::expected<void, SqliteError> {
+Snapshot DatabaseOrigin::take(Feeds& feeds, const std::stop_token& stop) {
+  const auto read = [&](const Database& database) -> Done {
     if (auto found = find_tables(feeds); !found) {
       return found;
     }
-    SqliteSnapshot snapshot(database, stop, [this] { pass(SnapshotPoint::row); });
+    SnapshotReader snapshot(database, stop, [this] { pass(SnapshotPoint::row); });
     for (Feed& feed : feeds) {
       if (auto read_table = snapshot.read(feed); !read_table) {
         return read_table;
@@ -134,7 +134,7 @@ Snapshot SqliteOrigin::take(Feeds& feeds, const std::stop_token& stop) {
   return take(read, stop);
 }
 
-Snapshot SqliteOrigin::take(const Read& read, const std::stop_token& stop) {
+Snapshot DatabaseOrigin::take(const Read& read, const std::stop_token& stop) {
   if (open_ == nullptr) {
     if (const auto opened = open(); !opened) {
       return {.kind = Snapshot::Kind::lost, .version = 0, .why = opened.error().what};
@@ -149,7 +149,7 @@ Snapshot SqliteOrigin::take(const Read& read, const std::stop_token& stop) {
   if (read_all) {
     return {.kind = Snapshot::Kind::taken, .version = snapshot_version_, .why = ""};
   }
-  const SqliteError error = explained(read_all.error());
+  const Error error = explained(read_all.error());
   if (error.is_busy()) {
     return {.kind = Snapshot::Kind::unclear, .version = 0, .why = error.what};
   }
@@ -157,9 +157,8 @@ Snapshot SqliteOrigin::take(const Read& read, const std::stop_token& stop) {
   return {.kind = Snapshot::Kind::lost, .version = 0, .why = error.what};
 }
 
-std::expected<void, SqliteError> SqliteOrigin::read_in_transaction(const Read& read,
-                                                                   const std::stop_token& stop) {
-  const SqliteDatabase& database = open_->database;
+Done DatabaseOrigin::read_in_transaction(const Read& read, const std::stop_token& stop) {
+  const Database& database = open_->database;
   const std::stop_callback interrupt(stop, [&database] { database.interrupt(); });
   const auto transaction = ReadTransaction::begin(database);
   if (!transaction) {
@@ -182,12 +181,12 @@ std::expected<void, SqliteError> SqliteOrigin::read_in_transaction(const Read& r
   return {};
 }
 
-std::expected<void, SqliteError> SqliteOrigin::find_tables(Feeds& feeds) const {
+Done DatabaseOrigin::find_tables(Feeds& feeds) const {
   for (const Target& target : feeds.targets()) {
     if (target.settings.source.is_one_table()) {
       continue;
     }
-    const auto tables = list_sqlite_tables(open_->database, target.settings.source.tables);
+    const auto tables = list_tables(open_->database, target.settings.source.tables);
     if (!tables) {
       return std::unexpected(tables.error());
     }
@@ -196,7 +195,7 @@ std::expected<void, SqliteError> SqliteOrigin::find_tables(Feeds& feeds) const {
   return {};
 }
 
-std::expected<void, SqliteError> SqliteOrigin::remember_stamp() {
+Done DatabaseOrigin::remember_stamp() {
   snapshot_stamp_.reset();
   auto mode = open_->database.prepare("PRAGMA journal_mode");
   if (!mode) {
@@ -215,7 +214,7 @@ std::expected<void, SqliteError> SqliteOrigin::remember_stamp() {
   return {};
 }
 
-std::vector<Refusal> SqliteOrigin::check(std::span<const Target> targets) {
+std::vector<Refusal> DatabaseOrigin::check(std::span<const Target> targets) {
   if (const auto opened = open(); !opened) {
     return {{.ns = "", .what = opened.error().what}};
   }
@@ -230,11 +229,10 @@ std::vector<Refusal> SqliteOrigin::check(std::span<const Target> targets) {
   return refusals;
 }
 
-std::expected<void, SqliteError> SqliteOrigin::check(const Target& target,
-                                                     std::vector<Refusal>& refusals) const {
+Done DatabaseOrigin::check(const Target& target, std::vector<Refusal>& refusals) const {
   auto tables = target.settings.source.tables;
   if (!target.settings.source.is_one_table()) {
-    auto listed = list_sqlite_tables(open_->database, tables);
+    auto listed = list_tables(open_->database, tables);
     if (!listed) {
       return std::unexpected(listed.error());
     }
@@ -245,7 +243,7 @@ std::expected<void, SqliteError> SqliteOrigin::check(const Target& target,
     if (plan) {
       continue;
     }
-    if (const auto* const error = std::get_if<SqliteError>(&plan.error())) {
+    if (const auto* const error = std::get_if<Error>(&plan.error())) {
       return std::unexpected(*error);
     }
     refusals.push_back(
@@ -255,8 +253,8 @@ std::expected<void, SqliteError> SqliteOrigin::check(const Target& target,
 }
 
 // The same error in the operator's words.
-SqliteError SqliteOrigin::explained(const SqliteError& error) const {
-  SqliteError result = error;
+Error DatabaseOrigin::explained(const Error& error) const {
+  Error result = error;
   if (error.what.contains(path_)) {
     return result;
   }
@@ -279,4 +277,4 @@ SqliteError SqliteOrigin::explained(const SqliteError& error) const {
   return result;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -54,17 +54,17 @@
 #include "source/source.h"
 #include "sqlite/database.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
-// Where tests can do something to the database. `row` comes every SqliteSnapshot::kRowsPerCheck
+// Where tests can do something to the database. `row` comes every SnapshotReader::kRowsPerCheck
 // rows.
 enum class SnapshotPoint : std::uint8_t { before_begin, begun, versioned, row, read, ended };
 
-class SqliteOrigin final : public Origin {
+class DatabaseOrigin final : public Origin {
  public:
   using At = std::function<void(SnapshotPoint)>;
 
-  explicit SqliteOrigin(std::string path, At at = {});
+  explicit DatabaseOrigin(std::string path, At at = {});
 
   // Before the start: everything that keeps the targets from being read, with the fix.
   std::vector<Refusal> check(std::span<const Target> targets);
@@ -72,28 +72,26 @@ class SqliteOrigin final : public Origin {
   Sighting look() override;
   Snapshot take(Feeds& feeds, const std::stop_token& stop) override;
   // Whatever `read` reads, of one moment: the version's.
-  using Read = std::function<std::expected<void, SqliteError>(const SqliteDatabase&)>;
+  using Read = std::function<Done(const Database&)>;
   Snapshot take(const Read& read, const std::stop_token& stop);
   // How often the database was opened: another number is perhaps another database.
   std::uint32_t connection() const { return opened_; }
 
  private:
   struct Open {
-    SqliteDatabase database;
-    SqliteStatement data_version;  // finalized before the database is closed
+    Database database;
+    Statement data_version;  // finalized before the database is closed
     FileIdentity identity;
     std::uint32_t number;  // versions of different connections never compare equal
   };
 
-  std::expected<void, SqliteError> open();
-  std::expected<Version, SqliteError> version();  // of the open connection
-  std::expected<void, SqliteError> read_in_transaction(const Read& read,
-                                                       const std::stop_token& stop);
-  std::expected<void, SqliteError> find_tables(Feeds& feeds) const;
-  std::expected<void, SqliteError> check(const Target& target,
-                                         std::vector<Refusal>& refusals) const;
-  std::expected<void, SqliteError> remember_stamp();
-  SqliteError explained(const SqliteError& error) const;
+  Done open();
+  Expected<Version> version();  // of the open connection
+  Done read_in_transaction(const Read& read, const std::stop_token& stop);
+  Done find_tables(Feeds& feeds) const;
+  Done check(const Target& target, std::vector<Refusal>& refusals) const;
+  Done remember_stamp();
+  Error explained(const Error& error) const;
   void pass(SnapshotPoint point) const;
 
   std::string path_;
@@ -104,4 +102,4 @@ class SqliteOrigin final : public Origin {
   std::optional<FileStamp> snapshot_stamp_;  // none with WAL
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -11,7 +11,7 @@
 #include "sqlite/table.h"
 #include "sqlite/tables.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 // A column without a type keeps each value as it was given, and finds it as that alone: so it is
@@ -31,14 +31,14 @@ std::string where_sql(const TablePlan& plan, std::span<const std::string_view> v
   return sql + " LIMIT " + std::to_string(RowLookup::kRowsMax);
 }
 
-class SqliteRowLookup final : public RowLookup {
+class DatabaseRowLookup final : public RowLookup {
  public:
-  SqliteRowLookup(std::string path, std::vector<Target> targets)
+  DatabaseRowLookup(std::string path, std::vector<Target> targets)
       : RowLookup(std::move(targets)), path_(std::move(path)) {}
 
  private:
   Has look(const Target& target, std::string_view identity, const std::stop_token& stop) override {
-    const auto database = SqliteDatabase::open_read_only(path_);
+    const auto database = Database::open_read_only(path_);
     if (!database) {
       return std::unexpected(database.error().what);
     }
@@ -46,7 +46,7 @@ class SqliteRowLookup final : public RowLookup {
     if (const auto begun = database->run("BEGIN"); !begun) {
       return std::unexpected(begun.error().what);
     }
-    const auto tables = list_sqlite_tables(*database, target.settings.source.tables);
+    const auto tables = list_tables(*database, target.settings.source.tables);
     if (!tables) {
       return std::unexpected(tables.error().what);
     }
@@ -59,14 +59,14 @@ class SqliteRowLookup final : public RowLookup {
     return false;
   }
 
-  Has table_has(const SqliteDatabase& database,
+  Has table_has(const Database& database,
                 const Target& target,
                 const std::string& table,
                 std::string_view identity) {
     const auto plan = plan_table(database, target, table);
     if (!plan) {
       const auto* const why = std::get_if<std::string>(&plan.error());
-      return std::unexpected(why != nullptr ? *why : std::get<SqliteError>(plan.error()).what);
+      return std::unexpected(why != nullptr ? *why : std::get<Error>(plan.error()).what);
     }
     const auto values = keyspace::values_of_identity(identity, plan->columns.size());
     auto statement = database.prepare(plan->select_sql() + where_sql(*plan, values));
@@ -78,7 +78,7 @@ class SqliteRowLookup final : public RowLookup {
         statement->bind(static_cast<int>(i) + 1, values[i]);
       }
     }
-    SqliteRow row(*plan);
+    Row row(*plan);
     for (std::size_t seen = 0; seen < kRowsMax; ++seen) {
       const auto has_row = statement->step();
       if (!has_row) {
@@ -99,8 +99,8 @@ class SqliteRowLookup final : public RowLookup {
 
 }  // namespace
 
-std::unique_ptr<RowLookup> make_sqlite_row_lookup(std::string path, std::vector<Target> targets) {
-  return std::make_unique<SqliteRowLookup>(std::move(path), std::move(targets));
+std::unique_ptr<RowLookup> make_row_lookup(std::string path, std::vector<Target> targets) {
+  return std::make_unique<DatabaseRowLookup>(std::move(path), std::move(targets));
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

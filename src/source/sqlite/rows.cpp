@@ -4,9 +4,9 @@
 
 #include "keyspace/identity.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
-bool SqliteRow::read(const SqliteStatement& statement) {
+bool Row::read(const Statement& statement) {
   counts_ = false;
   if (!read_condition(statement)) {
     return false;
@@ -22,7 +22,7 @@ bool SqliteRow::read(const SqliteStatement& statement) {
 
 // A number in a TEXT column, or a blob anywhere, is one that SQLite compares otherwise than by its
 // text.
-bool SqliteRow::read_condition(const SqliteStatement& statement) {
+bool Row::read_condition(const Statement& statement) {
   using Form = ConditionColumn::Form;
   for (std::size_t i = 0; i < asked_.size(); ++i) {
     const ConditionColumn& column = plan_.condition_columns[i];
@@ -47,12 +47,12 @@ bool SqliteRow::read_condition(const SqliteStatement& statement) {
   return true;
 }
 
-std::string_view SqliteRow::printed(std::int64_t number, Digits& digits) {
+std::string_view Row::printed(std::int64_t number, Digits& digits) {
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
   return {digits.data(), static_cast<std::size_t>(end - digits.data())};
 }
 
-bool SqliteRow::read_value(const SqliteStatement& statement, std::size_t column) {
+bool Row::read_value(const Statement& statement, std::size_t column) {
   const int index = static_cast<int>(column);
   const int type = statement.type(index);
   if (plan_.columns[column].is_uuid && type != SQLITE_NULL) {
@@ -93,7 +93,7 @@ bool SqliteRow::read_value(const SqliteStatement& statement, std::size_t column)
   }
 }
 
-bool SqliteRow::read_uuid(const SqliteStatement& statement, std::size_t column) {
+bool Row::read_uuid(const Statement& statement, std::size_t column) {
   const int index = static_cast<int>(column);
   const std::string_view bytes = statement.bytes(index);
   if (statement.type(index) != SQLITE_BLOB || bytes.size() != kUuidBytes) {
@@ -104,14 +104,14 @@ bool SqliteRow::read_uuid(const SqliteStatement& statement, std::size_t column) 
   return true;
 }
 
-bool SqliteRow::refuse(std::string_view what,
-                       const SqliteStatement& statement,
-                       std::size_t column,
-                       const std::string& name) {
+bool Row::refuse(std::string_view what,
+                 const Statement& statement,
+                 std::size_t column,
+                 const std::string& name) {
   refusal_ = "table \"" + plan_.table + "\" has " +
              std::string(statement.bytes(static_cast<int>(column))) + " in column \"" + name +
              "\": " + std::string(what);
   return false;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

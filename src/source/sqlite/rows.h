@@ -21,19 +21,19 @@
 #include "sqlite/database.h"
 #include "sqlite/table.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
-class SqliteRow {
+class Row {
  public:
   using Values = std::span<const std::optional<std::string_view>>;
 
-  explicit SqliteRow(const TablePlan& plan)
+  explicit Row(const TablePlan& plan)
       : plan_(plan),
         asked_(plan.condition_columns.size()),
         asked_digits_(plan.condition_columns.size()) {}
 
   // False: there is a value that cannot be used, and refusal() says which.
-  bool read(const SqliteStatement& statement);
+  bool read(const Statement& statement);
   // The condition holds for it: only then has it values.
   bool counts() const { return counts_; }
   Values values() const { return {values_.data(), plan_.columns.size()}; }
@@ -43,12 +43,12 @@ class SqliteRow {
   static constexpr std::size_t kDigitsMax = 20;  // -9223372036854775808
   using Digits = std::array<char, kDigitsMax>;
 
-  bool read_condition(const SqliteStatement& statement);
-  bool read_value(const SqliteStatement& statement, std::size_t column);
-  bool read_uuid(const SqliteStatement& statement, std::size_t column);
+  bool read_condition(const Statement& statement);
+  bool read_value(const Statement& statement, std::size_t column);
+  bool read_uuid(const Statement& statement, std::size_t column);
   static std::string_view printed(std::int64_t number, Digits& digits);
   bool refuse(std::string_view what,
-              const SqliteStatement& statement,
+              const Statement& statement,
               std::size_t column,
               const std::string& name);
 
@@ -62,4 +62,4 @@ class SqliteRow {
   std::string refusal_;
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

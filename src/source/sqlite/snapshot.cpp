@@ -6,21 +6,21 @@
 
 #include "sqlite/rows.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
-SqliteSnapshot::SqliteSnapshot(const SqliteDatabase& database,
+SnapshotReader::SnapshotReader(const Database& database,
                                const std::stop_token& stop,
                                std::function<void()> at_check)
     : database_(database), stop_(stop), at_check_(std::move(at_check)) {}
 
-std::expected<void, SqliteError> SqliteSnapshot::read(Feed& feed, filter::DeleteMode deletes) {
+Done SnapshotReader::read(Feed& feed, filter::DeleteMode deletes) {
   const auto plan = plan_table(database_, feed.target(), feed.table());
   if (!plan) {
     if (const auto* why = std::get_if<std::string>(&plan.error())) {
       feed.refuse(filter::State::refused, *why);
       return {};
     }
-    return std::unexpected(std::get<SqliteError>(plan.error()));
+    return std::unexpected(std::get<Error>(plan.error()));
   }
   for (;;) {
     const auto reading = read_table(feed, *plan, deletes);
@@ -38,8 +38,9 @@ std::expected<void, SqliteError> SqliteSnapshot::read(Feed& feed, filter::Delete
   }
 }
 
-std::expected<SqliteSnapshot::Reading, SqliteError> SqliteSnapshot::read_table(
-    Feed& feed, const TablePlan& plan, filter::DeleteMode deletes) {
+Expected<SnapshotReader::Reading> SnapshotReader::read_table(Feed& feed,
+                                                             const TablePlan& plan,
+                                                             filter::DeleteMode deletes) {
   // Counting takes a tenth of the time of reading, and the filter then has its right size at once.
   const auto rows = number(plan.count_sql(), "");
   if (!rows) {
@@ -62,9 +63,10 @@ std::expected<SqliteSnapshot::Reading, SqliteError> SqliteSnapshot::read_table(
   return read_rows(feed, plan, *statement);
 }
 
-std::expected<SqliteSnapshot::Reading, SqliteError> SqliteSnapshot::read_rows(
-    Feed& feed, const TablePlan& plan, SqliteStatement& statement) {
-  SqliteRow row(plan);
+Expected<SnapshotReader::Reading> SnapshotReader::read_rows(Feed& feed,
+                                                            const TablePlan& plan,
+                                                            Statement& statement) {
+  Row row(plan);
   for (std::uint64_t count = 1;; ++count) {
     const auto has_row = statement.step();
     if (!has_row) {
@@ -89,14 +91,14 @@ std::expected<SqliteSnapshot::Reading, SqliteError> SqliteSnapshot::read_rows(
     if (count % kRowsPerCheck == 0) {
       at_check_();
       if (stop_.stop_requested()) {
-        return std::unexpected(SqliteError{.code = SQLITE_INTERRUPT, .what = "interrupted"});
+        return std::unexpected(Error{.code = SQLITE_INTERRUPT, .what = "interrupted"});
       }
     }
   }
 }
 
-std::expected<std::uint64_t, SqliteError> SqliteSnapshot::number(
-    const std::string& sql, const std::string& parameter) const {
+Expected<std::uint64_t> SnapshotReader::number(const std::string& sql,
+                                               const std::string& parameter) const {
   auto statement = database_.prepare(sql);
   if (!statement) {
     return std::unexpected(statement.error());
@@ -111,4 +113,4 @@ std::expected<std::uint64_t, SqliteError> SqliteSnapshot::number(
   return *row ? static_cast<std::uint64_t>(std::max<std::int64_t>(0, statement->integer(0))) : 0;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -16,37 +16,31 @@
 #include "sqlite/database.h"
 #include "sqlite/table.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
-class SqliteSnapshot {
+class SnapshotReader {
  public:
   static constexpr std::uint64_t kRowsPerCheck = 1024;
 
   // `at_check` is for tests: called every kRowsPerCheck rows.
-  SqliteSnapshot(const SqliteDatabase& database,
+  SnapshotReader(const Database& database,
                  const std::stop_token& stop,
                  std::function<void()> at_check);
 
   // `deletes`: what the filter will be told of afterwards.
-  std::expected<void, SqliteError> read(Feed& feed,
-                                        filter::DeleteMode deletes = filter::DeleteMode::deferred);
+  Done read(Feed& feed, filter::DeleteMode deletes = filter::DeleteMode::deferred);
 
  private:
   enum class Reading : std::uint8_t { finished, too_small };
 
-  std::expected<Reading, SqliteError> read_table(Feed& feed,
-                                                 const TablePlan& plan,
-                                                 filter::DeleteMode deletes);
-  std::expected<Reading, SqliteError> read_rows(Feed& feed,
-                                                const TablePlan& plan,
-                                                SqliteStatement& statement);
+  Expected<Reading> read_table(Feed& feed, const TablePlan& plan, filter::DeleteMode deletes);
+  Expected<Reading> read_rows(Feed& feed, const TablePlan& plan, Statement& statement);
   // The first column of the first row, or 0 if there is none.
-  std::expected<std::uint64_t, SqliteError> number(const std::string& sql,
-                                                   const std::string& parameter) const;
+  Expected<std::uint64_t> number(const std::string& sql, const std::string& parameter) const;
 
-  const SqliteDatabase& database_;
+  const Database& database_;
   const std::stop_token& stop_;
   std::function<void()> at_check_;
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -10,7 +10,7 @@
 #include "config/nearest.h"
 #include "sqlite/column.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 struct Table {
@@ -24,8 +24,7 @@ std::vector<std::string_view> views_of(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
 
-std::expected<Table, TableTrouble> find_table(const SqliteDatabase& database,
-                                              const std::string& wanted) {
+std::expected<Table, TableTrouble> find_table(const Database& database, const std::string& wanted) {
   std::vector<std::string> names;
   std::optional<Table> found;
   const auto read =
@@ -33,7 +32,7 @@ std::expected<Table, TableTrouble> find_table(const SqliteDatabase& database,
                "SELECT name, type, wr, strict FROM pragma_table_list WHERE schema = 'main' AND "
                "name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
                "",
-               [&](const SqliteStatement& row) {
+               [&](const Statement& row) {
                  names.emplace_back(row.bytes(0));
                  if (upper_case(names.back()) == upper_case(wanted)) {
                    found = Table{.name = names.back(),
@@ -64,12 +63,12 @@ std::expected<Table, TableTrouble> find_table(const SqliteDatabase& database,
 
 // A column that is an alias of the rowid is the one kind of primary key without an index of its
 // own.
-std::expected<bool, TableTrouble> is_rowid_alias(const SqliteDatabase& database,
+std::expected<bool, TableTrouble> is_rowid_alias(const Database& database,
                                                  const Table& table,
-                                                 const std::vector<SqliteColumn>& columns,
-                                                 const SqliteColumn& column) {
+                                                 const std::vector<Column>& columns,
+                                                 const Column& column) {
   const auto keys =
-      std::ranges::count_if(columns, [](const SqliteColumn& any) { return any.primary_key != 0; });
+      std::ranges::count_if(columns, [](const Column& any) { return any.primary_key != 0; });
   if (table.without_rowid || column.primary_key == 0 || keys != 1 ||
       upper_case(column.declared_type) != "INTEGER") {
     return false;
@@ -78,7 +77,7 @@ std::expected<bool, TableTrouble> is_rowid_alias(const SqliteDatabase& database,
   const auto read = each_row(database,
                              "SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk'",
                              table.name,
-                             [&has_index](const SqliteStatement&) { has_index = true; });
+                             [&has_index](const Statement&) { has_index = true; });
   if (!read) {
     return std::unexpected(read.error());
   }
@@ -93,25 +92,25 @@ const keyspace::Placeholder& placeholder_named(const Target& target, std::string
 struct Selection {
   const Target& target;
   const Table& table;
-  const std::vector<SqliteColumn>& columns;
+  const std::vector<Column>& columns;
 };
 
-std::expected<const SqliteColumn*, TableTrouble> column_named(
-    const std::vector<SqliteColumn>& columns, const Table& table, const std::string& wanted) {
-  const auto column = std::ranges::find_if(columns, [&wanted](const SqliteColumn& any) {
-    return upper_case(any.name) == upper_case(wanted);
-  });
+std::expected<const Column*, TableTrouble> column_named(const std::vector<Column>& columns,
+                                                        const Table& table,
+                                                        const std::string& wanted) {
+  const auto column = std::ranges::find_if(
+      columns, [&wanted](const Column& any) { return upper_case(any.name) == upper_case(wanted); });
   if (column == columns.end()) {
     std::vector<std::string_view> known;
-    std::ranges::transform(columns, std::back_inserter(known), &SqliteColumn::name);
+    std::ranges::transform(columns, std::back_inserter(known), &Column::name);
     return std::unexpected("table \"" + table.name + "\" has no column \"" + wanted + "\"" +
                            config::suggestion(wanted, known));
   }
   return &*column;
 }
 
-std::expected<const SqliteColumn*, TableTrouble> choose_column(const Selection& from,
-                                                               const std::string& placeholder) {
+std::expected<const Column*, TableTrouble> choose_column(const Selection& from,
+                                                         const std::string& placeholder) {
   const auto& names = from.target.settings.source.columns;
   const auto renamed = names.find(placeholder);
   const std::string& wanted = renamed == names.end() ? placeholder : renamed->second;
@@ -136,7 +135,7 @@ std::expected<void, TableTrouble> choose_condition(const Selection& from, TableP
     if (auto why = undecidable(**column, use)) {
       return std::unexpected("where: " + *why);
     }
-    const bool is_text = (*column)->affinity == SqliteAffinity::text;
+    const bool is_text = (*column)->affinity == Affinity::text;
     plan.condition_columns.push_back(
         {.name = (*column)->name,
          .form = !use.compares() ? Form::null_only : (is_text ? Form::text : Form::integer)});
@@ -144,13 +143,13 @@ std::expected<void, TableTrouble> choose_condition(const Selection& from, TableP
   return {};
 }
 
-std::expected<std::vector<SqliteColumn>, TableTrouble> columns_of(const SqliteDatabase& database,
-                                                                  const Table& table) {
-  std::vector<SqliteColumn> columns;
+std::expected<std::vector<Column>, TableTrouble> columns_of(const Database& database,
+                                                            const Table& table) {
+  std::vector<Column> columns;
   const auto read = each_row(database,
                              "SELECT name, type, pk FROM pragma_table_xinfo(?1)",
                              table.name,
-                             [&](const SqliteStatement& row) {
+                             [&](const Statement& row) {
                                columns.push_back({.table = table.name,
                                                   .name = std::string(row.bytes(0)),
                                                   .declared_type = std::string(row.bytes(1)),
@@ -160,7 +159,7 @@ std::expected<std::vector<SqliteColumn>, TableTrouble> columns_of(const SqliteDa
   if (!read) {
     return std::unexpected(read.error());
   }
-  for (SqliteColumn& column : columns) {
+  for (Column& column : columns) {
     column.affinity = affinity_of(column.declared_type, table.strict);
     column.collation = upper_case(database.collation(table.name, column.name).value_or(""));
   }
@@ -190,7 +189,7 @@ std::string TablePlan::largest_id_sql() const {
                                 ") FROM main." + quoted_identifier(table);
 }
 
-std::expected<TablePlan, TableTrouble> plan_table(const SqliteDatabase& database,
+std::expected<TablePlan, TableTrouble> plan_table(const Database& database,
                                                   const Target& target,
                                                   const std::string& wanted) {
   const auto table = find_table(database, wanted);
@@ -203,7 +202,7 @@ std::expected<TablePlan, TableTrouble> plan_table(const SqliteDatabase& database
   }
   const Selection from{.target = target, .table = *table, .columns = *columns};
   TablePlan plan{.table = table->name, .columns = {}, .uuid_order = target.settings.source.uuids};
-  const SqliteColumn* last = nullptr;
+  const Column* last = nullptr;
   for (const std::string& placeholder : target.keyspace.identity_columns(target.ns)) {
     const auto column = choose_column(from, placeholder);
     if (!column) {
@@ -214,7 +213,7 @@ std::expected<TablePlan, TableTrouble> plan_table(const SqliteDatabase& database
     const bool is_uuid = named.type == keyspace::ValueType::uuid && last->has_bytes();
     plan.columns.push_back(
         {.name = last->name,
-         .text_only = !named.is_integer() && !is_uuid && last->affinity == SqliteAffinity::numeric,
+         .text_only = !named.is_integer() && !is_uuid && last->affinity == Affinity::numeric,
          .is_key_text = !named.is_integer() && !named.rest,
          .is_uuid = is_uuid});
   }
@@ -232,4 +231,4 @@ std::expected<TablePlan, TableTrouble> plan_table(const SqliteDatabase& database
   return plan;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -7,7 +7,7 @@
 // a number, since text that looks like one would have been stored as one: then a text finds only
 // its own bytes. That is checked per row.
 //
-// Errors: a sentence for the operator, or SqliteError if the database itself failed.
+// Errors: a sentence for the operator, or Error if the database itself failed.
 // Source: sqlite.org/datatype3.html 3.1 (affinity), sqlite.org/lang_createtable.html 5 (rowid).
 #pragma once
 
@@ -21,7 +21,7 @@
 #include "source/source.h"
 #include "sqlite/database.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
 struct PlannedColumn {
   std::string name;
@@ -54,10 +54,10 @@ struct TablePlan {
   std::string largest_id_sql() const;
 };
 
-using TableTrouble = std::variant<std::string, SqliteError>;
+using TableTrouble = std::variant<std::string, Error>;
 
-std::expected<TablePlan, TableTrouble> plan_table(const SqliteDatabase& database,
+std::expected<TablePlan, TableTrouble> plan_table(const Database& database,
                                                   const Target& target,
                                                   const std::string& table);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -5,10 +5,10 @@
 #include "config/table_pattern.h"
 #include "sqlite/column.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
-std::expected<std::vector<std::string>, SqliteError> list_sqlite_tables(
-    const SqliteDatabase& database, std::span<const std::string> wanted) {
+Expected<std::vector<std::string>> list_tables(const Database& database,
+                                               std::span<const std::string> wanted) {
   using config::NameCase;
   std::vector<std::string> tables;
   const auto read = each_row(
@@ -16,7 +16,7 @@ std::expected<std::vector<std::string>, SqliteError> list_sqlite_tables(
       "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' AND name NOT "
       "LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
       "",
-      [&](const SqliteStatement& row) {
+      [&](const Statement& row) {
         if (config::matches_any_table(wanted, row.bytes(0), NameCase::ignored)) {
           tables.emplace_back(row.bytes(0));
         }
@@ -35,8 +35,7 @@ std::expected<std::vector<std::string>, SqliteError> list_sqlite_tables(
   return tables;
 }
 
-std::expected<std::vector<KeyedTable>, SqliteError> list_keyed_tables(
-    const SqliteDatabase& database) {
+Expected<std::vector<KeyedTable>> list_keyed_tables(const Database& database) {
   std::vector<KeyedTable> tables;
   const auto read = each_row(
       database,
@@ -44,20 +43,20 @@ std::expected<std::vector<KeyedTable>, SqliteError> list_keyed_tables(
       "pragma_table_xinfo(t.name) c WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT "
       "LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY t.name, c.pk",
       "",
-      [&](const SqliteStatement& row) {
+      [&](const Statement& row) {
         if (tables.empty() || tables.back().name != row.bytes(0)) {
           tables.push_back({.name = std::string(row.bytes(0)), .primary_key = {}});
         }
         if (row.integer(4) == 0) {
           return;
         }
-        SqliteColumn column{.table = std::string(row.bytes(0)),
-                            .name = std::string(row.bytes(1)),
-                            .declared_type = std::string(row.bytes(2)),
-                            .collation = ""};
+        Column column{.table = std::string(row.bytes(0)),
+                      .name = std::string(row.bytes(1)),
+                      .declared_type = std::string(row.bytes(2)),
+                      .collation = ""};
         column.affinity = affinity_of(column.declared_type, row.integer(3) != 0);
         column.collation = upper_case(database.collation(column.table, column.name).value_or(""));
-        tables.back().primary_key.push_back(column.affinity == SqliteAffinity::integer
+        tables.back().primary_key.push_back(column.affinity == Affinity::integer
                                                 ? placeholder_for(column, {":int64"})
                                                 : placeholder_for(column, {"", "|ci", ":uuid"}));
       });
@@ -67,4 +66,4 @@ std::expected<std::vector<KeyedTable>, SqliteError> list_keyed_tables(
   return tables;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -17,14 +17,13 @@
 #include "source/keyed_table.h"
 #include "sqlite/database.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
 // As the schema spells them; a name for which there is no table as it is.
-std::expected<std::vector<std::string>, SqliteError> list_sqlite_tables(
-    const SqliteDatabase& database, std::span<const std::string> wanted);
+Expected<std::vector<std::string>> list_tables(const Database& database,
+                                               std::span<const std::string> wanted);
 
 // All that rows can be read from.
-std::expected<std::vector<KeyedTable>, SqliteError> list_keyed_tables(
-    const SqliteDatabase& database);
+Expected<std::vector<KeyedTable>> list_keyed_tables(const Database& database);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

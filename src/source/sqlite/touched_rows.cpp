@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
 bool TouchedRows::add(const RowName& name, std::uint64_t hash, Event event, bool is_there) {
   const bool was_there = event != Event::came;
@@ -34,4 +34,4 @@ bool TouchedRows::is_explained() const {
   });
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -31,7 +31,7 @@
 
 #include "source/transaction.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
 class TouchedRows {
  public:
@@ -78,4 +78,4 @@ class TouchedRows {
   std::unordered_map<RowName, Row, NameHash> rows_;
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

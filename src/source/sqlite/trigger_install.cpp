@@ -7,22 +7,20 @@
 
 #include "sqlite/origin.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
-
-using Done = std::expected<void, SqliteError>;
 
 // Triggers of the guard's that no target asks for: of a table or column that is not guarded any
 // more, or of another guard.
-std::expected<std::vector<std::string>, SqliteError> other_triggers(
-    const SqliteDatabase& database, const std::vector<LogObject>& wanted) {
+Expected<std::vector<std::string>> other_triggers(const Database& database,
+                                                  const std::vector<LogObject>& wanted) {
   std::vector<std::string> others;
   const auto read = each_row(
       database,
       "SELECT name FROM main.sqlite_schema WHERE type = 'trigger' AND substr(name, 1, 12) = "
       "'cuckooguard ' ORDER BY name",
       "",
-      [&](const SqliteStatement& row) {
+      [&](const Statement& row) {
         std::string name(row.bytes(0));
         if (std::ranges::find(wanted, name, &LogObject::name) == wanted.end()) {
           others.push_back(std::move(name));
@@ -34,7 +32,7 @@ std::expected<std::vector<std::string>, SqliteError> other_triggers(
   return others;
 }
 
-std::expected<std::vector<LogObject>, TableTrouble> wanted_log(const SqliteDatabase& database,
+std::expected<std::vector<LogObject>, TableTrouble> wanted_log(const Database& database,
                                                                std::span<const Target> targets) {
   std::vector<LogObject> wanted = log_objects();
   for (const Target& target : targets) {
@@ -53,14 +51,14 @@ std::expected<std::vector<LogObject>, TableTrouble> wanted_log(const SqliteDatab
   return wanted;
 }
 
-SqliteError error_of(TableTrouble trouble) {
-  if (auto* error = std::get_if<SqliteError>(&trouble)) {
+Error error_of(TableTrouble trouble) {
+  if (auto* error = std::get_if<Error>(&trouble)) {
     return std::move(*error);
   }
   return {.code = SQLITE_ERROR, .what = std::get<std::string>(std::move(trouble))};
 }
 
-Done install_in(const SqliteDatabase& database, std::span<const Target> targets) {
+Done install_in(const Database& database, std::span<const Target> targets) {
   if (auto begun = database.run("BEGIN IMMEDIATE"); !begun) {
     return begun;
   }
@@ -93,7 +91,7 @@ std::string script(const std::vector<LogObject>& missing, const std::vector<std:
 
 }  // namespace
 
-std::expected<std::vector<LogObject>, TableTrouble> missing_log(const SqliteDatabase& database,
+std::expected<std::vector<LogObject>, TableTrouble> missing_log(const Database& database,
                                                                 std::span<const Target> targets) {
   const auto wanted = wanted_log(database, targets);
   if (!wanted) {
@@ -106,10 +104,10 @@ std::expected<std::vector<LogObject>, TableTrouble> missing_log(const SqliteData
   return *std::move(missing);
 }
 
-std::expected<void, SqliteError> install_trigger_log(const std::string& path,
-                                                     std::span<const Target> targets,
-                                                     std::chrono::milliseconds patience) {
-  const auto database = SqliteDatabase::open_to_write(path, patience);
+Done install_trigger_log(const std::string& path,
+                         std::span<const Target> targets,
+                         std::chrono::milliseconds patience) {
+  const auto database = Database::open_to_write(path, patience);
   if (!database) {
     return std::unexpected(database.error());
   }
@@ -118,12 +116,12 @@ std::expected<void, SqliteError> install_trigger_log(const std::string& path,
 
 std::expected<std::string, std::vector<Refusal>> trigger_log_sql(const std::string& path,
                                                                  std::span<const Target> targets) {
-  SqliteOrigin origin(path);
+  DatabaseOrigin origin(path);
   if (auto refusals = origin.check(targets); !refusals.empty()) {
     return std::unexpected(std::move(refusals));
   }
   std::string sql;
-  const auto read = [&](const SqliteDatabase& database) -> Done {
+  const auto read = [&](const Database& database) -> Done {
     const auto wanted = wanted_log(database, targets);
     if (!wanted) {
       return std::unexpected(error_of(wanted.error()));
@@ -151,4 +149,4 @@ std::string how_to_install(std::string_view path) {
          std::string(path) + ", or set install_triggers: true, or follow: rescan";
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -15,16 +15,16 @@
 #include "source/source.h"
 #include "sqlite/trigger_log.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
 // What these targets' tables need and the database does not have.
-std::expected<std::vector<LogObject>, TableTrouble> missing_log(const SqliteDatabase& database,
+std::expected<std::vector<LogObject>, TableTrouble> missing_log(const Database& database,
                                                                 std::span<const Target> targets);
 
 // In one transaction. A busy error: another time.
-std::expected<void, SqliteError> install_trigger_log(const std::string& path,
-                                                     std::span<const Target> targets,
-                                                     std::chrono::milliseconds patience);
+Done install_trigger_log(const std::string& path,
+                         std::span<const Target> targets,
+                         std::chrono::milliseconds patience);
 
 // What the installing would run, for the operator to read and run: with sqlite3, or in a migration.
 std::expected<std::string, std::vector<Refusal>> trigger_log_sql(const std::string& path,
@@ -33,4 +33,4 @@ std::expected<std::string, std::vector<Refusal>> trigger_log_sql(const std::stri
 // What to do about a log that is not there.
 std::string how_to_install(std::string_view path);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

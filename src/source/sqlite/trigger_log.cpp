@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 constexpr int kLogRowsPerRemoval = 100;
@@ -265,8 +265,8 @@ std::vector<LogObject> log_objects() {
                   std::to_string(kLogRowsMax) + ";\nEND"}};
 }
 
-std::expected<std::vector<LogObject>, SqliteError> missing_objects(
-    const SqliteDatabase& database, const std::vector<LogObject>& wanted) {
+Expected<std::vector<LogObject>> missing_objects(const Database& database,
+                                                 const std::vector<LogObject>& wanted) {
   auto statement = database.prepare(
       "SELECT 1 FROM main.sqlite_schema WHERE type = ?1 AND name = ?2 AND sql = ?3");
   if (!statement) {
@@ -332,7 +332,7 @@ std::string LoggedTable::changes_sql() const {
          " AS log WHERE log.seq > ?1 AND log.stream = ?2 ORDER BY log.seq";
 }
 
-std::expected<LoggedTable, TableTrouble> plan_logged_table(const SqliteDatabase& database,
+std::expected<LoggedTable, TableTrouble> plan_logged_table(const Database& database,
                                                            const Target& target,
                                                            const std::string& table) {
   auto plan = plan_table(database, target, table);
@@ -372,4 +372,4 @@ std::expected<LoggedTable, TableTrouble> plan_logged_table(const SqliteDatabase&
   return result;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

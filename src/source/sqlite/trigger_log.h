@@ -26,7 +26,7 @@
 // SQLITE_DBCONFIG_ENABLE_TRIGGER off; writing to sqlite_schema; sqlite3_blob_write() into a column
 // that no index has.
 //
-// Threads: the source's. Errors: TableTrouble, SqliteError.
+// Threads: the source's. Errors: TableTrouble, Error.
 // Source: sqlite.org/lang_createtrigger.html, lang_conflict.html (REPLACE), pragma.html
 // (recursive_triggers).
 #pragma once
@@ -42,14 +42,14 @@
 #include "sqlite/database.h"
 #include "sqlite/table.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
 // What keeps two rows of a SQLite table apart: its rowid, and its unique indexes.
 //
 // By these a REPLACE finds the rows that it removes. Those over expressions or with a WHERE are
 // known by their text alone, and name no row.
 //
-// Threads: the source's. Errors: SqliteError; a sentence for an index whose text is not understood.
+// Threads: the source's. Errors: Error; a sentence for an index whose text is not understood.
 // Source: sqlite.org/pragma.html (index_list, index_xinfo), lang_createtable.html 5 (rowid).
 
 // The text of a unique index over expressions or with a WHERE, as SQLite's schema keeps it: what it
@@ -63,16 +63,16 @@ namespace cuckooguard::source {
 //
 // Threads: free functions. Errors: nothing for a text that is not of this form.
 // Source: sqlite.org/lang_createindex.html, lang_keywords.html (quotes).
-struct SqliteIndexText {
+struct IndexText {
   std::vector<std::string> parts;
   std::string condition{};  // empty: all rows are in it
   std::vector<std::string>
       words{};  // of both, without quotes: among them the names of the columns that they speak of
 
-  bool operator==(const SqliteIndexText&) const = default;
+  bool operator==(const IndexText&) const = default;
 };
 
-std::optional<SqliteIndexText> read_index_text(std::string_view create_index);
+std::optional<IndexText> read_index_text(std::string_view create_index);
 
 struct KeyColumn {
   std::string name;
@@ -85,16 +85,15 @@ using UniqueKey = std::vector<KeyColumn>;
 
 // Of all indexes over plain columns and all rows. The rowid, if there is one, comes first: under
 // the name of its INTEGER PRIMARY KEY, or the one of its own names that no column has taken.
-std::expected<std::vector<UniqueKey>, SqliteError> unique_keys(const SqliteDatabase& database,
-                                                               const std::string& table);
+Expected<std::vector<UniqueKey>> unique_keys(const Database& database, const std::string& table);
 
 struct UniqueText {
-  SqliteIndexText index;
+  IndexText index;
   std::vector<std::string> columns;  // all of which it may speak, also those that are computed
 };
 
 // Of all others.
-std::expected<std::vector<UniqueText>, TableTrouble> unique_texts(const SqliteDatabase& database,
+std::expected<std::vector<UniqueText>, TableTrouble> unique_texts(const Database& database,
                                                                   const std::string& table);
 
 // What a trigger log is in a database's schema: objects with their exact text, found, missed, and
@@ -103,7 +102,7 @@ std::expected<std::vector<UniqueText>, TableTrouble> unique_texts(const SqliteDa
 // An object that is there with another text is as good as missing: it is of another configuration
 // or another release.
 //
-// Threads: the caller's. Errors: SqliteError.
+// Threads: the caller's. Errors: Error.
 // Source: sqlite.org/schematab.html (how sqlite_schema keeps a statement's text).
 
 inline constexpr std::string_view kLogName = "cuckooguard_log";
@@ -123,8 +122,8 @@ struct LogObject {  // of the database's schema
 std::vector<LogObject> log_objects();
 
 // Those of `wanted` that are not in the schema, or are there with another text.
-std::expected<std::vector<LogObject>, SqliteError> missing_objects(
-    const SqliteDatabase& database, const std::vector<LogObject>& wanted);
+Expected<std::vector<LogObject>> missing_objects(const Database& database,
+                                                 const std::vector<LogObject>& wanted);
 
 // Statements that make them, and first remove what stands there under their names.
 std::string creation_sql(const std::vector<LogObject>& objects);
@@ -140,8 +139,7 @@ struct LoggedTable {
   std::vector<UniqueText> texts;    // of the unique indexes that are no keys
   UniqueKey key;                    // one of them, by which a row is found again
   bool identity_is_unique = false;  // a key lies within the identity
-  std::vector<LoggedValue>
-      values;  // those of plan first, in the order in which SqliteRow reads them
+  std::vector<LoggedValue> values;  // those of plan first, in the order in which Row reads them
 
   std::string stream() const;
   std::vector<LogObject> triggers() const;
@@ -150,8 +148,8 @@ struct LoggedTable {
   std::string changes_sql() const;
 };
 
-std::expected<LoggedTable, TableTrouble> plan_logged_table(const SqliteDatabase& database,
+std::expected<LoggedTable, TableTrouble> plan_logged_table(const Database& database,
                                                            const Target& target,
                                                            const std::string& table);
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -8,10 +8,8 @@
 #include "keyspace/identity.h"
 #include "sqlite/trigger_log.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
-
-using Done = std::expected<void, SqliteError>;
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -30,12 +28,12 @@ struct Columns {
   bool is_integer = false;               // the last of the primary key
 };
 
-bool has_rowid(const SqliteDatabase& database, const std::string& table, Done& done) {
+bool has_rowid(const Database& database, const std::string& table, Done& done) {
   bool without = false;
   done = each_row(database,
                   "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?1",
                   table,
-                  [&without](const SqliteStatement& row) { without = row.integer(0) != 0; });
+                  [&without](const Statement& row) { without = row.integer(0) != 0; });
   return !without;
 }
 
@@ -53,15 +51,14 @@ std::optional<std::string> rowid_name(const Columns& columns, bool primary_key_h
 }
 
 // Nothing if it is over an expression.
-std::expected<std::optional<UniqueKey>, SqliteError> key_of(const SqliteDatabase& database,
-                                                            const std::string& index) {
+Expected<std::optional<UniqueKey>> key_of(const Database& database, const std::string& index) {
   UniqueKey key;
   bool is_plain = true;
   const auto read = each_row(
       database,
       "SELECT name, coll FROM pragma_index_xinfo(?1) WHERE key = 1 ORDER BY seqno",
       index,
-      [&](const SqliteStatement& row) {
+      [&](const Statement& row) {
         is_plain = is_plain && row.type(0) != SQLITE_NULL;
         key.push_back({.name = std::string(row.bytes(0)), .collation = std::string(row.bytes(1))});
       });
@@ -71,20 +68,19 @@ std::expected<std::optional<UniqueKey>, SqliteError> key_of(const SqliteDatabase
   return is_plain && !key.empty() ? std::optional(std::move(key)) : std::nullopt;
 }
 
-std::expected<std::vector<std::string>, SqliteError> column_names(const SqliteDatabase& database,
-                                                                  const std::string& table) {
+Expected<std::vector<std::string>> column_names(const Database& database,
+                                                const std::string& table) {
   std::vector<std::string> names;
-  const auto read =
-      each_row(database,
-               "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden <> 1",
-               table,
-               [&names](const SqliteStatement& row) { names.emplace_back(row.bytes(0)); });
-  return read ? std::expected<std::vector<std::string>, SqliteError>(std::move(names))
+  const auto read = each_row(database,
+                             "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden <> 1",
+                             table,
+                             [&names](const Statement& row) { names.emplace_back(row.bytes(0)); });
+  return read ? Expected<std::vector<std::string>>(std::move(names))
               : std::unexpected(read.error());
 }
 
 // One that it does not speak of could not be dropped.
-UniqueText with_columns(SqliteIndexText index, const std::vector<std::string>& names) {
+UniqueText with_columns(IndexText index, const std::vector<std::string>& names) {
   UniqueText text{.index = std::move(index), .columns = {}};
   std::ranges::copy_if(names, std::back_inserter(text.columns), [&text](const std::string& name) {
     return std::ranges::find(text.index.words, lower(name), lower) != text.index.words.end();
@@ -94,13 +90,12 @@ UniqueText with_columns(SqliteIndexText index, const std::vector<std::string>& n
 
 }  // namespace
 
-std::expected<std::vector<UniqueKey>, SqliteError> unique_keys(const SqliteDatabase& database,
-                                                               const std::string& table) {
+Expected<std::vector<UniqueKey>> unique_keys(const Database& database, const std::string& table) {
   Columns columns;
   Done done = each_row(database,
                        "SELECT name, type, pk FROM pragma_table_xinfo(?1)",
                        table,
-                       [&columns](const SqliteStatement& row) {
+                       [&columns](const Statement& row) {
                          columns.names.push_back(lower(row.bytes(0)));
                          if (row.integer(2) != 0) {
                            columns.primary_key.emplace_back(row.bytes(0));
@@ -113,7 +108,7 @@ std::expected<std::vector<UniqueKey>, SqliteError> unique_keys(const SqliteDatab
                     "SELECT name, origin FROM pragma_index_list(?1) WHERE \"unique\" AND NOT "
                     "partial ORDER BY origin <> 'pk', name",
                     table,
-                    [&indexes](const SqliteStatement& row) {
+                    [&indexes](const Statement& row) {
                       indexes.push_back({.name = std::string(row.bytes(0)),
                                          .is_primary_key = row.bytes(1) == "pk"});
                     });
@@ -140,7 +135,7 @@ std::expected<std::vector<UniqueKey>, SqliteError> unique_keys(const SqliteDatab
   return keys;
 }
 
-std::expected<std::vector<UniqueText>, TableTrouble> unique_texts(const SqliteDatabase& database,
+std::expected<std::vector<UniqueText>, TableTrouble> unique_texts(const Database& database,
                                                                   const std::string& table) {
   struct Index {
     std::string name;
@@ -154,7 +149,7 @@ std::expected<std::vector<UniqueText>, TableTrouble> unique_texts(const SqliteDa
                                "schema.type = 'index' AND schema.name = list.name WHERE \"unique\" "
                                "AND sql IS NOT NULL ORDER BY 1",
                                table,
-                               [&indexes](const SqliteStatement& row) {
+                               [&indexes](const Statement& row) {
                                  indexes.push_back({.name = std::string(row.bytes(0)),
                                                     .is_partial = row.integer(1) != 0,
                                                     .sql = std::string(row.bytes(2))});
@@ -187,4 +182,4 @@ std::expected<std::vector<UniqueText>, TableTrouble> unique_texts(const SqliteDa
   return texts;
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -5,14 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using keyspace::ColumnUse;
 using keyspace::Placeholder;
 using testing::HasSubstr;
 
-MysqlColumn text_column(const std::string& charset, const std::string& collation) {
+Column text_column(const std::string& charset, const std::string& collation) {
   return {.name = "name",
           .data_type = "varchar",
           .column_type = "varchar(20)",
@@ -34,10 +34,10 @@ TEST(MysqlColumn, of_text_may_have_uuids_and_a_date_dates) {
   const auto with = [](keyspace::ValueType type) {
     return Placeholder{.name = "name", .type = type};
   };
-  const MysqlColumn date{.name = "name", .data_type = "date", .column_type = "date"};
-  const MysqlColumn decimal{.name = "name", .data_type = "decimal", .column_type = "decimal(9,2)"};
-  const MysqlColumn bytes{.name = "name", .data_type = "binary", .column_type = "binary(16)"};
-  const MysqlColumn folded = text_column("utf8mb4", "utf8mb4_general_ci");
+  const Column date{.name = "name", .data_type = "date", .column_type = "date"};
+  const Column decimal{.name = "name", .data_type = "decimal", .column_type = "decimal(9,2)"};
+  const Column bytes{.name = "name", .data_type = "binary", .column_type = "binary(16)"};
+  const Column folded = text_column("utf8mb4", "utf8mb4_general_ci");
   const auto uuid = with(keyspace::ValueType::uuid);
   EXPECT_EQ(ambiguous(bytes, uuid), std::nullopt);
   EXPECT_THAT(ambiguous(bytes, with(keyspace::ValueType::text)).value(), HasSubstr("{name:uuid}"));
@@ -53,7 +53,7 @@ TEST(MysqlColumn, of_text_may_have_uuids_and_a_date_dates) {
        {keyspace::ValueType::text, keyspace::ValueType::uint64, keyspace::ValueType::int64}) {
     EXPECT_THAT(ambiguous(date, with(type)).value(), HasSubstr("write {name:date}"));
   }
-  for (const MysqlColumn& column : {folded, date, decimal, bytes}) {
+  for (const Column& column : {folded, date, decimal, bytes}) {
     EXPECT_THAT(ambiguous(column, with(keyspace::ValueType::numeric)).value(),
                 HasSubstr("none that {name:numeric} can be for"));
     EXPECT_TRUE(ambiguous(column, with(keyspace::ValueType::bytea)));
@@ -76,7 +76,7 @@ TEST(MysqlColumn, the_same_for_a_condition) {
 }
 
 TEST(MysqlColumn, of_bits_is_compared_as_a_number) {
-  const MysqlColumn bits{.name = "deleted", .data_type = "bit", .column_type = "bit(1)"};
+  const Column bits{.name = "deleted", .data_type = "bit", .column_type = "bit(1)"};
   EXPECT_EQ(undecidable(bits, {.has_integers = true, .literals = {"0"}}), std::nullopt);
   EXPECT_EQ(undecidable(bits, {.literals = {"0"}}), std::nullopt);
   EXPECT_THAT(undecidable(bits, {.literals = {"0", "x"}}).value(),
@@ -85,4 +85,4 @@ TEST(MysqlColumn, of_bits_is_compared_as_a_number) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

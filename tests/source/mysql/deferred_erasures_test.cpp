@@ -7,7 +7,7 @@
 #include "follow/log_feed.h"
 #include "mysql/log_applier.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using testing::ElementsAre;
@@ -36,7 +36,7 @@ class DeferredErasuresTest : public testing::Test {
   }
 
   const LogGtid gtid_ = binlog::MariaDbGtid{};
-  DeferredErasures<MysqlLog> erasures_;
+  DeferredErasures<Log> erasures_;
   std::vector<std::uint64_t> erased_;
 };
 
@@ -120,4 +120,4 @@ TEST_F(DeferredErasuresTest, of_many_transactions_are_made_when_all_are_committe
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -7,7 +7,7 @@
 
 #include "mysql/log_position.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 constexpr const char* kMySql = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5";
@@ -105,4 +105,4 @@ TEST(FollowStatus, who_hears_that_a_position_is_reached_sees_what_was_done_befor
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

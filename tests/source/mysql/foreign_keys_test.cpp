@@ -7,13 +7,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using Action = MysqlForeignKey::Action;
+using Action = ForeignKey::Action;
 
 std::string table(const std::string& items) {
   return "CREATE TABLE `t` (\n  `id` int(11) NOT NULL" + items +
@@ -32,10 +32,10 @@ TEST(MysqlForeignKeys, are_what_the_definition_says) {
                                     "DEFAULT,\n  CONSTRAINT `f` "
                                     "FOREIGN KEY (`id`) REFERENCES `p` (`a`) ON DELETE RESTRICT"))
                   .value(),
-              ElementsAre(MysqlForeignKey{"a`b", {"id", "x)"}, Action::change, Action::change},
-                          MysqlForeignKey{"d", {"id"}, Action::erase, Action::none},
-                          MysqlForeignKey{"e", {"id"}, Action::none, Action::change},
-                          MysqlForeignKey{"f", {"id"}, Action::none, Action::none}));
+              ElementsAre(ForeignKey{"a`b", {"id", "x)"}, Action::change, Action::change},
+                          ForeignKey{"d", {"id"}, Action::erase, Action::none},
+                          ForeignKey{"e", {"id"}, Action::none, Action::change},
+                          ForeignKey{"f", {"id"}, Action::none, Action::none}));
 }
 
 // What is not understood could be anything.
@@ -60,16 +60,16 @@ TEST(MysqlForeignKeys, of_a_text_that_is_not_understood_are_not_none) {
 }
 
 // Columns `id`, which is read, `parent` and `note`.
-MysqlTable children() {
+TablePlan children() {
   const auto column = [](const std::string& name, std::size_t ordinal) {
-    return MysqlColumn{.name = name,
-                       .data_type = "int",
-                       .column_type = "int(11)",
-                       .charset = "",
-                       .collation = "",
-                       .ordinal = ordinal};
+    return Column{.name = name,
+                  .data_type = "int",
+                  .column_type = "int(11)",
+                  .charset = "",
+                  .collation = "",
+                  .ordinal = ordinal};
   };
-  MysqlTable table;
+  TablePlan table;
   table.schema = "shop";
   table.name = "child";
   table.columns = {column("id", 0), column("parent", 1), column("note", 2)};
@@ -78,7 +78,7 @@ MysqlTable children() {
   return table;
 }
 
-std::string refusal_of(const MysqlForeignKey& key, const MysqlTable& table = children()) {
+std::string refusal_of(const ForeignKey& key, const TablePlan& table = children()) {
   return rows_change_unlogged(table, std::vector{key}).value_or("");
 }
 
@@ -95,11 +95,11 @@ TEST(MysqlForeignKeys, by_which_columns_change_are_refused_if_those_are_read_or_
     EXPECT_EQ(refusal_of({"fk", {"parent"}, on_delete, on_update}), "");
     EXPECT_THAT(refusal_of({"fk", {"parent", "ID"}, on_delete, on_update}), HasSubstr("changes"));
     EXPECT_NE(refusal_of({"fk", {"unknown"}, on_delete, on_update}), "");
-    MysqlTable generated = children();
+    TablePlan generated = children();
     generated.columns[0].is_generated = true;
     EXPECT_NE(refusal_of({"fk", {"parent"}, on_delete, on_update}, generated), "");
   }
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -8,7 +8,7 @@
 
 #include "source/mysql/made_log.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using testing::ElementsAre;
@@ -344,4 +344,4 @@ TEST_F(LogApplierTest, a_statement_in_place_of_rows_puts_all_tables_out_of_step)
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

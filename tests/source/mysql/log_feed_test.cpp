@@ -11,20 +11,20 @@
 #include "source/bench.h"
 #include "source/chosen_deletes.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using config::Deletes;
 using filter::DeleteMode;
 
 // `id`, `user_id` and `deleted_at`: keys of users, of which any number of rows may be.
-MysqlTable orders(const std::string& where) {
-  const MysqlColumn integer{.name = "id",
-                            .data_type = "bigint",
-                            .column_type = "bigint(20)",
-                            .charset = "",
-                            .collation = ""};
-  MysqlTable plan;
+TablePlan orders(const std::string& where) {
+  const Column integer{.name = "id",
+                       .data_type = "bigint",
+                       .column_type = "bigint(20)",
+                       .charset = "",
+                       .collation = ""};
+  TablePlan plan;
   plan.schema = "shop";
   plan.name = "orders";
   plan.columns = {integer, integer, integer};
@@ -42,11 +42,11 @@ class LogFeedTest : public testing::Test {
   // Needed are user_id, then, with a condition, deleted_at, then id.
   void load(DeleteMode deletes, int rows, const std::string& where = "") {
     plan_ = orders(where);
-    feed_ = std::make_unique<LogFeed<MysqlLog>>(feeds_.front(), plan_, proofs_);
+    feed_ = std::make_unique<LogFeed<Log>>(feeds_.front(), plan_, proofs_);
     ASSERT_EQ(feeds_.front().begin(static_cast<std::uint64_t>(rows), deletes), Intake::taken);
     for (int id = 0; id < rows; ++id) {
       ASSERT_EQ(
-          feeds_.front().add(LogFeed<MysqlLog>::identity(plan_, std::vector<Value>{user(id), "0"})),
+          feeds_.front().add(LogFeed<Log>::identity(plan_, std::vector<Value>{user(id), "0"})),
           Intake::taken);
     }
     ASSERT_EQ(feeds_.front().complete(), Intake::taken);
@@ -77,9 +77,9 @@ class LogFeedTest : public testing::Test {
 
   Bench bench_;
   Feeds feeds_ = bench_.feeds();
-  MysqlTable plan_;
+  TablePlan plan_;
   PositionProofs<LogPosition, LogPlace> proofs_;
-  std::unique_ptr<LogFeed<MysqlLog>> feed_;
+  std::unique_ptr<LogFeed<Log>> feed_;
   int users_ = 0;  // 0: each row is another one's
   std::string text_;
   LogGtid gtid_{};
@@ -97,7 +97,7 @@ TEST_F(LogFeedTest, has_no_image_of_a_row_that_does_not_count) {
 // The next row has an id above it, whether this one counts or not.
 TEST_F(LogFeedTest, learns_how_far_ids_have_grown_from_rows_that_do_not_count) {
   plan_ = orders("deleted_at IS NULL");
-  feed_ = std::make_unique<LogFeed<MysqlLog>>(feeds_.front(), plan_, proofs_);
+  feed_ = std::make_unique<LogFeed<Log>>(feeds_.front(), plan_, proofs_);
   ASSERT_EQ(feeds_.front().begin(0, DeleteMode::trusted), Intake::taken);
   feeds_.front().ids_grow(100);
   ASSERT_EQ(feeds_.front().complete(), Intake::taken);
@@ -221,4 +221,4 @@ TEST_F(LogFeedTest, says_when_a_row_comes_back_that_the_filter_never_had) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

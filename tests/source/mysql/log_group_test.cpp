@@ -10,7 +10,7 @@
 
 #include "source/mysql/made_log.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using Events = std::vector<std::string>;
@@ -375,4 +375,4 @@ TEST(LogPosition, takes_a_group_back) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -5,7 +5,7 @@
 #include "binlog/event_decoder.h"
 #include "binlog/made_events.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using binlog::EventType;
@@ -112,4 +112,4 @@ TEST(LogPlaceCounter, takes_the_place_of_a_heartbeat_in_its_own_file_and_only_on
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

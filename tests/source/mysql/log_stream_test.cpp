@@ -2,7 +2,7 @@
 
 #include "mysql/log_follower.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 TEST(LogStream, a_position_that_the_server_lacks_is_gone) {
@@ -20,4 +20,4 @@ TEST(LogStream, a_lost_connection_or_server_id_leaves_the_position_as_it_is) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -12,7 +12,7 @@
 #include "binlog/recording.h"
 #include "mysql/log_applier.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using binlog::TableLayout;
@@ -32,14 +32,14 @@ TableLayout recorded_layout(const std::string& recording, std::string_view table
   throw std::runtime_error("no such table in the recording");
 }
 
-MysqlColumn planned(const std::string& column_type,
-                    const std::string& charset = "",
-                    std::uint32_t bytes = 0,
-                    bool nullable = true) {
-  MysqlColumn column{.name = "c",
-                     .data_type = column_type.substr(0, column_type.find_first_of("( ")),
-                     .column_type = column_type,
-                     .charset = charset};
+Column planned(const std::string& column_type,
+               const std::string& charset = "",
+               std::uint32_t bytes = 0,
+               bool nullable = true) {
+  Column column{.name = "c",
+                .data_type = column_type.substr(0, column_type.find_first_of("( ")),
+                .column_type = column_type,
+                .charset = charset};
   column.bytes = bytes;
   column.nullable = nullable;
   return column;
@@ -54,7 +54,7 @@ std::string labels(const std::string& type, int count) {
 }
 
 // tests/binlog/recording/wide.sql
-std::vector<MysqlColumn> wide(bool is_mariadb) {
+std::vector<Column> wide(bool is_mariadb) {
   return {planned("int(10) unsigned", "", 0, false),
           planned("tinyint(1)"),
           planned("int unsigned"),
@@ -123,16 +123,16 @@ TEST(LoggedColumn, of_every_type_is_the_planned_one_on_every_server) {
 
 TEST(LoggedColumn, of_a_type_that_one_server_has_is_the_planned_one) {
   const TableLayout mariadb = recorded_layout("mariadb_types_full", "only_mariadb");
-  const MysqlColumn types[] = {planned("int(11)", "", 0, false),
-                               planned("uuid"),
-                               planned("bigint(20) unsigned"),
-                               planned("inet6"),
-                               planned("bigint(20) unsigned"),
-                               planned("inet4"),
-                               planned("char(4)", "latin1", 4),
-                               planned("varchar(100) /*M!100301 COMPRESSED*/", "latin1", 100),
-                               planned("bigint(20) unsigned"),
-                               planned("blob /*M!100301 COMPRESSED*/")};
+  const Column types[] = {planned("int(11)", "", 0, false),
+                          planned("uuid"),
+                          planned("bigint(20) unsigned"),
+                          planned("inet6"),
+                          planned("bigint(20) unsigned"),
+                          planned("inet4"),
+                          planned("char(4)", "latin1", 4),
+                          planned("varchar(100) /*M!100301 COMPRESSED*/", "latin1", 100),
+                          planned("bigint(20) unsigned"),
+                          planned("blob /*M!100301 COMPRESSED*/")};
   for (std::size_t i = 0; i < std::size(types); ++i) {
     EXPECT_EQ(why_not_the_same(types[i], mariadb.columns()[i], true), std::nullopt) << i;
   }
@@ -144,7 +144,7 @@ TEST(LoggedColumn, of_a_type_that_one_server_has_is_the_planned_one) {
 TEST(LoggedColumn, is_no_column_of_another_kind_even_if_it_is_not_read) {
   const TableLayout layout = recorded_layout("mysql_types", "wide");
   const auto columns = wide(false);
-  const auto kind = [](const MysqlColumn& column) {
+  const auto kind = [](const Column& column) {
     const std::string& type = column.data_type;
     return type == "binary"                                   ? "char"
            : type.ends_with("text") || type.ends_with("blob") ? "text"
@@ -164,7 +164,7 @@ TEST(LoggedColumn, is_no_column_of_another_kind_even_if_it_is_not_read) {
 TEST(LoggedColumn, that_is_read_is_the_planned_one_in_every_detail) {
   struct Case {
     std::size_t column;
-    MysqlColumn planned;
+    Column planned;
     const char* words;
   };
   const Case cases[] = {
@@ -203,4 +203,4 @@ TEST(LoggedColumn, that_is_not_read_may_be_longer_or_have_another_character_set)
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -15,7 +15,7 @@
 #include "binlog/made_events.h"
 #include "mysql/log_applier.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
 class MadeLog {
  public:
@@ -118,8 +118,8 @@ class MadeLog {
 };
 
 // What a table of the log above is planned as.
-inline MysqlTable planned(const std::string& name) {
-  MysqlTable table;
+inline TablePlan planned(const std::string& name) {
+  TablePlan table;
   table.schema = "shop";
   table.name = name;
   table.columns = {{.name = "id", .data_type = "int", .column_type = "int(11)", .nullable = false}};
@@ -131,7 +131,7 @@ inline MysqlTable planned(const std::string& name) {
 }
 
 // A namespace's filter, as a multiset of ids.
-class Ids final : public RowTarget<MysqlLog> {
+class Ids final : public RowTarget<Log> {
  public:
   std::expected<Transaction::Image, std::string> image(RowValues values) override {
     return std::stoull(std::string(values[0].value_or("0")));
@@ -160,9 +160,9 @@ class Ids final : public RowTarget<MysqlLog> {
 struct MadeTable {
   explicit MadeTable(const std::string& name) : plan(planned(name)), table(plan, target) {}
 
-  MysqlTable plan;
+  TablePlan plan;
   Ids target;
   FollowedTable table;
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -11,7 +11,7 @@
 #include "follow/log_feed.h"
 #include "mysql/log_applier.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using testing::ElementsAre;
@@ -44,7 +44,7 @@ struct Numbered {
     EXPECT_TRUE(transaction.add(row(name), before, after));
     return *this;
   }
-  bool add_to(PendingChanges<MysqlLog>& pending) const {
+  bool add_to(PendingChanges<Log>& pending) const {
     return pending.add({.gtid = gtid, .end = end, .is_xa_commit = is_xa_commit}, transaction);
   }
   Numbered& as_xa_commit() {
@@ -64,7 +64,7 @@ ReadView view(const std::string& covered, std::uint64_t window_end) {
 }
 
 // A snapshot's rows and the changes, as a loader makes them one. An erase of nothing: a failure.
-std::multiset<std::uint64_t> merged(PendingChanges<MysqlLog>& pending,
+std::multiset<std::uint64_t> merged(PendingChanges<Log>& pending,
                                     const std::map<std::uint64_t, std::uint64_t>& snapshot) {
   std::multiset<std::uint64_t> all;
   for (const auto& [name, image] : snapshot) {
@@ -78,7 +78,7 @@ std::multiset<std::uint64_t> merged(PendingChanges<MysqlLog>& pending,
 }
 
 TEST(PendingChanges, what_the_view_covers_is_left_to_the_snapshot) {
-  PendingChanges<MysqlLog> pending;
+  PendingChanges<Log> pending;
   ASSERT_TRUE(Numbered(1).change(1, std::nullopt, 10).add_to(pending));
   ASSERT_TRUE(pending.view_is(view("1-2", 200)));
   ASSERT_TRUE(Numbered(2).change(1, 10, 11).add_to(pending));
@@ -88,7 +88,7 @@ TEST(PendingChanges, what_the_view_covers_is_left_to_the_snapshot) {
 }
 
 TEST(PendingChanges, what_is_behind_the_window_is_applied_to_the_snapshot_in_order) {
-  PendingChanges<MysqlLog> pending;
+  PendingChanges<Log> pending;
   ASSERT_TRUE(Numbered(3).change(1, std::nullopt, 10).add_to(pending));
   ASSERT_TRUE(pending.view_is(view("1-2", 200)));
   ASSERT_TRUE(Numbered(4).change(1, 10, std::nullopt).change(2, 20, 21).add_to(pending));
@@ -99,7 +99,7 @@ TEST(PendingChanges, what_is_behind_the_window_is_applied_to_the_snapshot_in_ord
 
 TEST(PendingChanges, in_the_window_the_last_word_on_a_row_counts_whether_it_was_visible_or_not) {
   for (const bool is_visible : {true, false}) {
-    PendingChanges<MysqlLog> pending;
+    PendingChanges<Log> pending;
     ASSERT_TRUE(Numbered(3).change(1, 10, 11).change(2, 20, std::nullopt).add_to(pending));
     ASSERT_TRUE(pending.view_is(view("1-2", 400)));
     ASSERT_TRUE(Numbered(4).change(3, std::nullopt, 30).change(1, 11, 12).add_to(pending));
@@ -112,7 +112,7 @@ TEST(PendingChanges, in_the_window_the_last_word_on_a_row_counts_whether_it_was_
 
 // The log has the deletion before it is committed: it waits with the others (log_feed.h).
 TEST(PendingChanges, what_goes_in_the_window_is_there_until_it_is_erased) {
-  PendingChanges<MysqlLog> pending;
+  PendingChanges<Log> pending;
   ASSERT_TRUE(pending.view_is(view("", 300)));
   ASSERT_TRUE(Numbered(1).change(1, 10, std::nullopt).add_to(pending));
   ASSERT_TRUE(Numbered(2).change(2, 20, 21).add_to(pending));
@@ -127,7 +127,7 @@ TEST(PendingChanges, what_goes_in_the_window_is_there_until_it_is_erased) {
 
 TEST(PendingChanges, a_row_that_got_another_key_in_the_window_is_there_once) {
   for (const bool is_visible : {true, false}) {
-    PendingChanges<MysqlLog> pending;
+    PendingChanges<Log> pending;
     ASSERT_TRUE(pending.view_is(view("1-2", 300)));
     ASSERT_TRUE(
         Numbered(3).change(1, 10, std::nullopt).change(2, std::nullopt, 10).add_to(pending));
@@ -139,7 +139,7 @@ TEST(PendingChanges, a_row_that_got_another_key_in_the_window_is_there_once) {
 }
 
 TEST(PendingChanges, a_position_with_gaps_covers_what_is_in_it_alone) {
-  PendingChanges<MysqlLog> pending;
+  PendingChanges<Log> pending;
   ASSERT_TRUE(pending.view_is(view("1-2:4", 500)));
   ASSERT_TRUE(Numbered(3).change(1, std::nullopt, 10).add_to(pending));
   ASSERT_TRUE(Numbered(4).change(2, std::nullopt, 20).add_to(pending));
@@ -151,7 +151,7 @@ TEST(PendingChanges, a_position_with_gaps_covers_what_is_in_it_alone) {
 }
 
 TEST(PendingChanges, without_a_window_all_that_is_not_covered_is_behind) {
-  PendingChanges<MysqlLog> pending;
+  PendingChanges<Log> pending;
   ASSERT_TRUE(pending.view_is({.covered = executed("1-2"), .window_end = std::nullopt}));
   ASSERT_TRUE(Numbered(2).change(1, 10, std::nullopt).add_to(pending));
   ASSERT_TRUE(Numbered(3).change(2, 20, std::nullopt).add_to(pending));
@@ -162,7 +162,7 @@ TEST(PendingChanges, without_a_window_all_that_is_not_covered_is_behind) {
 // As MariaDB has it: the view's position covers the XA COMMIT, and may not show it.
 TEST(PendingChanges, an_xa_commit_that_the_view_covers_counts_once_whether_it_was_visible_or_not) {
   for (const bool is_visible : {true, false}) {
-    PendingChanges<MysqlLog> pending;
+    PendingChanges<Log> pending;
     ASSERT_TRUE(Numbered(1)
                     .as_xa_commit()
                     .change(1, std::nullopt, 10)
@@ -178,7 +178,7 @@ TEST(PendingChanges, an_xa_commit_that_the_view_covers_counts_once_whether_it_wa
 }
 
 TEST(PendingChanges, what_is_committed_behind_an_xa_commit_has_the_last_word_on_its_rows) {
-  PendingChanges<MysqlLog> pending;
+  PendingChanges<Log> pending;
   ASSERT_TRUE(pending.view_is({.covered = executed("1-3"), .window_end = std::nullopt}));
   ASSERT_TRUE(Numbered(1)
                   .as_xa_commit()
@@ -236,7 +236,7 @@ TEST(PendingChanges, snapshot_and_changes_are_the_rows_behind_the_last_transacti
     const unsigned window_end = visible + random.pick(4);
     const unsigned opened = random.pick(covered + 1);  // what was read when the view was there
     std::map<std::uint64_t, std::uint64_t> snapshot;
-    PendingChanges<MysqlLog> pending;
+    PendingChanges<Log> pending;
     for (unsigned number = 1; number <= kTransactions; ++number) {
       if (number == opened + 1) {
         ASSERT_TRUE(pending.view_is(
@@ -262,8 +262,8 @@ TEST(PendingChanges, snapshot_and_changes_are_the_rows_behind_the_last_transacti
 
 TEST(PendingChanges, more_rows_than_can_be_kept_without_a_view_are_refused) {
   constexpr std::size_t kRowsAtOnce = 100'000;
-  constexpr std::size_t kRowsMax = PendingChanges<MysqlLog>::kUndecidedBytesMax / 40;
-  PendingChanges<MysqlLog> pending;
+  constexpr std::size_t kRowsMax = PendingChanges<Log>::kUndecidedBytesMax / 40;
+  PendingChanges<Log> pending;
   Transaction large(kRowsAtOnce);
   for (std::uint64_t i = 0; i < kRowsAtOnce; ++i) {
     ASSERT_TRUE(large.add(row(i), std::nullopt, i));
@@ -279,8 +279,8 @@ TEST(PendingChanges, more_rows_than_can_be_kept_without_a_view_are_refused) {
 
 // Each takes more than its row.
 TEST(PendingChanges, more_transactions_than_can_be_kept_without_a_view_are_refused) {
-  constexpr std::size_t kTransactionsMax = PendingChanges<MysqlLog>::kUndecidedBytesMax / 512;
-  PendingChanges<MysqlLog> pending;
+  constexpr std::size_t kTransactionsMax = PendingChanges<Log>::kUndecidedBytesMax / 512;
+  PendingChanges<Log> pending;
   const Numbered small = Numbered(1).change(1, std::nullopt, 1);
   std::size_t count = 0;
   while (count <= kTransactionsMax && small.add_to(pending)) {
@@ -291,10 +291,10 @@ TEST(PendingChanges, more_transactions_than_can_be_kept_without_a_view_are_refus
 }
 
 TEST(PendingChanges, more_rows_in_the_window_than_can_be_kept_are_refused) {
-  PendingChanges<MysqlLog> pending;
+  PendingChanges<Log> pending;
   ASSERT_TRUE(pending.view_is(view("1-2", 400)));
-  Transaction large(PendingChanges<MysqlLog>::kWindowRowsMax + 1);
-  for (std::uint64_t i = 0; i < PendingChanges<MysqlLog>::kWindowRowsMax; ++i) {
+  Transaction large(PendingChanges<Log>::kWindowRowsMax + 1);
+  for (std::uint64_t i = 0; i < PendingChanges<Log>::kWindowRowsMax; ++i) {
     ASSERT_TRUE(large.add(row(i), std::nullopt, i));
   }
   const Numbered mark(3);
@@ -303,4 +303,4 @@ TEST(PendingChanges, more_rows_in_the_window_than_can_be_kept_are_refused) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

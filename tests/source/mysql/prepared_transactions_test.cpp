@@ -5,7 +5,7 @@
 #include "mysql/log_applier.h"
 #include "source/mysql/made_log.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 binlog::Xid xid(const std::string& name) {
@@ -98,4 +98,4 @@ TEST_F(PreparedTransactionsTest,
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

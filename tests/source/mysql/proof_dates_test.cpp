@@ -3,7 +3,7 @@
 #include "mysql/server_probe.h"
 #include "source/bench.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 constexpr seconds kMaxLag{5};
@@ -58,4 +58,4 @@ TEST_F(ProofDatesTest, are_not_those_of_a_question_that_failed) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 LogPosition at(std::uint64_t sequence) {
@@ -13,13 +13,13 @@ LogPosition at(std::uint64_t sequence) {
 class CurrentViewTest : public testing::Test {
  protected:
   // Each view shows one transaction more.
-  std::expected<ReadView, MysqlError> open_until(std::uint64_t applied) {
+  std::expected<ReadView, Error> open_until(std::uint64_t applied) {
     return open_current_view(
         at(applied),
-        [this]() -> std::expected<ReadView, MysqlError> {
+        [this]() -> std::expected<ReadView, Error> {
           return ReadView{.covered = at(++opened_), .window_end = std::nullopt};
         },
-        [this]() -> std::expected<void, MysqlError> {
+        [this]() -> std::expected<void, Error> {
           ++closed_;
           return {};
         });
@@ -43,4 +43,4 @@ TEST_F(CurrentViewTest, is_not_waited_for_without_end) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

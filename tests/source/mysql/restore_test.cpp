@@ -7,7 +7,7 @@
 
 #include "mysql/log_applier.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using testing::ElementsAre;
@@ -34,7 +34,7 @@ TEST(GoesOn, the_same_server_or_one_of_the_cluster_that_has_all_of_it) {
                            Case{"db2", true, "0-1-74", false},
                            Case{"db1", true, "0-1-74", false}}) {
     const LogPosition logged = at(each.logged);
-    const Successor<MysqlLog> server{
+    const Successor<Log> server{
         .identity = each.server, .is_cluster = each.is_cluster, .position = logged};
     EXPECT_EQ(server.goes_on("db1", at("0-1-75")), each.goes_on)
         << each.server << " " << each.is_cluster << " " << each.logged;
@@ -43,7 +43,7 @@ TEST(GoesOn, the_same_server_or_one_of_the_cluster_that_has_all_of_it) {
 
 TEST(GoesOn, what_is_older_than_the_beginning_of_a_log_does_not) {
   const LogPosition logged = at("0-1-75");
-  const Successor<MysqlLog> server{
+  const Successor<Log> server{
       .identity = "db1", .is_cluster = false, .position = logged, .begins = at("0-1-60")};
   EXPECT_FALSE(server.goes_on("db1", at("0-1-59")));
   EXPECT_TRUE(server.goes_on("db1", at("0-1-60")));
@@ -63,20 +63,20 @@ class LeaveResumableTest : public testing::Test {
   }
   std::string oldest(bool is_cluster = false) {
     const LogPosition logged = at("0-1-75,2-1-9");
-    const auto found = leave_resumable<MysqlLog>(
+    const auto found = leave_resumable<Log>(
         candidates_, {.identity = "db1", .is_cluster = is_cluster, .position = logged});
     return found ? found->text() : "none";
   }
   std::vector<TableIndex> left() const {
     std::vector<TableIndex> indexes;
     indexes.reserve(candidates_.size());
-    for (const Candidate<MysqlLog>& each : candidates_) {
+    for (const Candidate<Log>& each : candidates_) {
       indexes.push_back(each.index);
     }
     return indexes;
   }
 
-  std::vector<Candidate<MysqlLog>> candidates_;
+  std::vector<Candidate<Log>> candidates_;
 };
 
 TEST_F(LeaveResumableTest, begins_with_the_oldest_position) {
@@ -120,4 +120,4 @@ TEST_F(LeaveResumableTest, leaves_out_files_whose_group_of_the_same_number_is_an
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

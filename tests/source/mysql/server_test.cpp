@@ -5,23 +5,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-MysqlServer good() {
+Server good() {
   return {.is_mariadb = true, .has_log = true, .log_format = "ROW"};
 }
 
 TEST(MysqlServer, is_refused_as_a_member_of_a_cluster_whose_others_may_be_ahead) {
   EXPECT_THAT(refusals(good()), IsEmpty());
-  MysqlServer galera = good();
+  Server galera = good();
   galera.is_galera_node = true;
   EXPECT_THAT(refusals(galera), ElementsAre(HasSubstr("Galera")));
-  MysqlServer group = good();
+  Server group = good();
   group.is_group_member = true;
   EXPECT_THAT(refusals(group), ElementsAre(HasSubstr("Group Replication")));
 }
@@ -40,4 +40,4 @@ TEST(AccountSql, is_for_the_account_that_the_server_has_named) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

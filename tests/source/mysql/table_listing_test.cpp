@@ -7,19 +7,19 @@
 
 #include "mysql/log_follower.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
-using Answer = std::expected<void, MysqlError>;
+using Answer = std::expected<void, Error>;
 
 Answer refused(unsigned code) {
-  return std::unexpected(MysqlError{.code = code, .what = "no"});
+  return std::unexpected(Error{.code = code, .what = "no"});
 }
 
 // The server's answers by table; one that is not here may be opened.
 class ListingMissedThem : public testing::Test {
  protected:
-  std::expected<bool, MysqlError> are_gone() const {
+  std::expected<bool, Error> are_gone() const {
     return are_all_gone({"shop.item", "shop.user"}, [this](const std::string& table) {
       const auto answer = answers_.find(table);
       return answer == answers_.end() ? Answer() : refused(answer->second);
@@ -54,4 +54,4 @@ TEST_F(ListingMissedThem, nothing_missed_is_nothing_to_ask_about) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -13,7 +13,7 @@
 #include "source/bench.h"
 #include "source/mysql/made_log.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 
 using Numbers = std::vector<std::uint32_t>;
 
@@ -99,15 +99,15 @@ class TableSetTest : public testing::Test {
     was_fresh_when_told_ = is_fresh();
   }};
   bool has_memory_ = true;
-  TableSet<MysqlLog> tables_{bench_.feeds(kMaxLag),
-                             [this] {
-                               if (!has_memory_) {
-                                 throw std::bad_alloc();
-                               }
-                               return bench_.clock.now();
-                             },
-                             "shop",
-                             Asking(&questions_, {})};
+  TableSet<Log> tables_{bench_.feeds(kMaxLag),
+                        [this] {
+                          if (!has_memory_) {
+                            throw std::bad_alloc();
+                          }
+                          return bench_.clock.now();
+                        },
+                        "shop",
+                        Asking(&questions_, {})};
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -11,7 +11,7 @@
 #include "harness/temporary_directory.h"
 #include "source/mysql/table_set_fixture.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using testing::ElementsAre;
@@ -155,15 +155,14 @@ TEST_F(TableSetTest, a_restart_keeps_the_largest_id_and_the_position_that_a_file
   auto written = tables_.checkpoints.write(0, storage, "shop", "db1", soon());
   ASSERT_TRUE(written);
   ASSERT_TRUE(written->put_in_place());
-  auto kept =
-      read_checkpoint<MysqlLog>(storage.filter_path("shop", "users", "user"),
-                                bench_.parts[0].secret(),
-                                MysqlLog::definition_hash(bench_.targets()[0], planned("user")));
+  auto kept = read_checkpoint<Log>(storage.filter_path("shop", "users", "user"),
+                                   bench_.parts[0].secret(),
+                                   Log::definition_hash(bench_.targets()[0], planned("user")));
   ASSERT_TRUE(kept && *kept);
   EXPECT_EQ((*kept)->position.text(), "0-77-1");
   Bench after({{.name = "users", .keys = {"user:{id:uint64}"}, .table = "user"}},
               bench_.parts[0].secret());
-  TableSet<MysqlLog> restarted(after.feeds(kMaxLag), after.clock.clock(), "shop");
+  TableSet<Log> restarted(after.feeds(kMaxLag), after.clock.clock(), "shop");
   restarted.log.begin_at(at("0-77-1"));
   restarted.checkpoints.adopt(0, planned("user"), *std::move(*kept));
   EXPECT_TRUE(after.has("user:5000"));
@@ -355,4 +354,4 @@ TEST_F(TableSetTest, no_table_is_published_while_a_log_is_resumed) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

@@ -7,7 +7,7 @@
 
 #include "source/mysql/table_set_fixture.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::mysql {
 namespace {
 
 using filter::State;
@@ -285,7 +285,7 @@ class PatternedTableSetTest : public TableSetTest {
   }
 
   Bench wide_{{{.name = "users", .keys = {"user:{id:uint64}"}, .tables = {"user_*"}}}};
-  TableSet<MysqlLog> patterned_{wide_.feeds(kMaxLag), wide_.clock.clock(), "shop"};
+  TableSet<Log> patterned_{wide_.feeds(kMaxLag), wide_.clock.clock(), "shop"};
 };
 
 TEST_F(PatternedTableSetTest, is_in_doubt_of_its_tables_until_they_are_listed) {
@@ -358,4 +358,4 @@ TEST_F(PatternedTableSetTest, says_that_its_source_is_refused_or_cannot_be_reach
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::mysql

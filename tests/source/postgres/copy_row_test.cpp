@@ -6,7 +6,7 @@
 
 #include "postgres/connection.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 using testing::ElementsAre;
@@ -52,4 +52,4 @@ TEST(CopyRow, is_refused_if_it_has_other_columns) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

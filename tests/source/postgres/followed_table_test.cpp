@@ -8,25 +8,25 @@
 #include "postgres/log_applier.h"
 #include "source/postgres/made_log.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-using Done = std::expected<void, std::string>;
+using Changed = std::expected<void, std::string>;
 
 // The name as well is needed of rows.
-PostgresTable planned_with_name() {
-  PostgresTable plan = planned();
+TablePlan planned_with_name() {
+  TablePlan plan = planned();
   plan.identity = {1, 0};
   plan.columns[1].replica_key = 2;
   plan.primary_key = {0, 1};
   return plan;
 }
-PostgresTable planned_full() {
-  PostgresTable plan = planned_with_name();
+TablePlan planned_full() {
+  TablePlan plan = planned_with_name();
   plan.columns[1].replica_key = 0;
   plan.columns[0].replica_key = 0;
   plan.has_full_rows = true;
@@ -45,7 +45,7 @@ MadeRelation full_relation() {
 
 class PostgresFollowedTableTest : public testing::Test {
  protected:
-  Done tell(MadeTable& made, const std::string& message) {
+  Changed tell(MadeTable& made, const std::string& message) {
     const auto decoded = decoder_.decode(message);
     if (!decoded) {
       return std::unexpected(pgoutput::describe(decoded.error()));
@@ -201,7 +201,7 @@ TEST_F(PostgresFollowedTableTest, a_table_that_is_not_as_it_was_planned_has_chan
 }
 
 TEST_F(PostgresFollowedTableTest, a_needed_column_that_the_log_does_not_have_of_deleted_rows) {
-  PostgresTable plan = planned();
+  TablePlan plan = planned();
   plan.identity = {1};
   MadeTable named(plan);
   EXPECT_THAT(bad(named, MadeLog::relation()),
@@ -209,4 +209,4 @@ TEST_F(PostgresFollowedTableTest, a_needed_column_that_the_log_does_not_have_of_
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

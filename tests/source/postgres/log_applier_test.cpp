@@ -12,7 +12,7 @@
 
 #include "source/postgres/made_log.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 using testing::ElementsAre;
@@ -46,9 +46,9 @@ class PostgresApplierTest : public testing::Test {
     ASSERT_TRUE(applied);
     EXPECT_EQ(*applied, moves);
   }
-  PostgresApplier::Calls calls() {
+  LogApplier::Calls calls() {
     return {.on_out_of_step =
-                [this](PostgresFollowedTable& table, std::string_view why) {
+                [this](FollowedTable& table, std::string_view why) {
                   out_of_step_.push_back(&table);
                   why_ = why;
                 },
@@ -68,11 +68,11 @@ class PostgresApplierTest : public testing::Test {
   MadeLog log_;
   MadeTable user_;
   MadeTable item_{planned("item", 17)};
-  std::vector<const PostgresFollowedTable*> out_of_step_;
+  std::vector<const FollowedTable*> out_of_step_;
   std::string why_;  // of the last one
   int definitions_ = 0;
   std::vector<std::string> others_;
-  PostgresApplier applier_{PostgresPosition({1000}), calls()};
+  LogApplier applier_{LogPosition({1000}), calls()};
 };
 
 const MadeRelation kItem{.oid = 17, .name = "item"};
@@ -222,7 +222,7 @@ TEST_F(PostgresApplierTest, a_table_that_has_changed_is_out_of_step_and_its_tran
 // A table of two partitions, 91 and 92, whose own descriptions come behind the whole's.
 struct MadePartitions {
   explicit MadePartitions(bool has_full_rows = false) {
-    PostgresTable plan = planned();
+    TablePlan plan = planned();
     plan.is_partitioned = true;
     plan.parts = {91, 92};
     plan.has_full_rows = has_full_rows;
@@ -383,11 +383,11 @@ TEST_F(PostgresApplierTest, forgets_what_has_been_seen_and_rests_on_the_rest) {
   const auto group = applier_.last_group();
   ASSERT_TRUE(group);
   EXPECT_EQ(group->last.end.value, log_.end());
-  PostgresApplier next(applier_.position(), calls());
+  LogApplier next(applier_.position(), calls());
   next.rest_on({*group, {.last = {{2000}}, .unseen = {1}}});  // of the latter no transaction came
   EXPECT_THAT(next.unseen(), ElementsAre(kEpoch + 8));
-  EXPECT_FALSE(PostgresCommitted{.snapshot = seen_before(kEpoch + 8)}.covers(next.reach()));
-  EXPECT_TRUE(PostgresCommitted{.snapshot = seen_before(kEpoch + 9)}.covers(next.reach()));
+  EXPECT_FALSE(Committed{.snapshot = seen_before(kEpoch + 8)}.covers(next.reach()));
+  EXPECT_TRUE(Committed{.snapshot = seen_before(kEpoch + 9)}.covers(next.reach()));
 }
 
 // A log that has been followed to the end of a transaction, from where it is resumed.
@@ -454,17 +454,17 @@ TEST_F(PostgresApplierResumed, does_not_believe_a_log_that_is_sent_beyond_it) {
 }
 
 TEST_F(PostgresApplierResumed, needs_a_log_that_is_as_long) {
-  EXPECT_TRUE(applier_.expects_more_than(PostgresPosition({log_.end() - 1})));
-  EXPECT_FALSE(applier_.expects_more_than(PostgresPosition({log_.end()})));
+  EXPECT_TRUE(applier_.expects_more_than(LogPosition({log_.end() - 1})));
+  EXPECT_FALSE(applier_.expects_more_than(LogPosition({log_.end()})));
 }
 
 TEST_F(PostgresApplierResumed, by_checkpoints_comes_by_the_last_of_each) {
-  const PostgresGroup later{.last = {{log_.end() + 10}},
-                            .unseen = {},
-                            .commit = {.lsn = {log_.end() + 8}, .time = {80}, .xid = 8}};
+  const LogGroup later{.last = {{log_.end() + 10}},
+                       .unseen = {},
+                       .commit = {.lsn = {log_.end() + 8}, .time = {80}, .xid = 8}};
   const auto first = applier_.last_group();
   ASSERT_TRUE(first);
-  PostgresApplier next(PostgresPosition(first->last.end), calls());
+  LogApplier next(LogPosition(first->last.end), calls());
   next.rest_on({*first, later});
   next.reconnected({}, 0);
   for (const std::string& message : again(7, 70)) {
@@ -529,4 +529,4 @@ TEST_F(PostgresApplierTest, what_is_no_row_changes_nothing) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -13,7 +13,7 @@
 #include "postgres/log.h"
 #include "postgres/log_applier.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 
 inline constexpr std::uint32_t kUserOid = 16384;
 inline constexpr std::uint32_t kBigint = 20;
@@ -137,8 +137,8 @@ class MadeLog {
 };
 
 // What the table of the messages above is planned as.
-inline PostgresTable planned(const std::string& name = "user", std::uint32_t oid = kUserOid) {
-  PostgresTable table;
+inline TablePlan planned(const std::string& name = "user", std::uint32_t oid = kUserOid) {
+  TablePlan table;
   table.schema = "public";
   table.name = name;
   table.oid = oid;
@@ -146,14 +146,14 @@ inline PostgresTable planned(const std::string& name = "user", std::uint32_t oid
                     .type_name = "bigint",
                     .type_oid = kBigint,
                     .logged_oid = kBigint,
-                    .type = PostgresType::integer,
+                    .type = ColumnKind::integer,
                     .nullable = false,
                     .replica_key = 1},
                    {.name = "name",
                     .type_name = "text",
                     .type_oid = kText,
                     .logged_oid = kText,
-                    .type = PostgresType::text}};
+                    .type = ColumnKind::text}};
   table.identity = {0};
   table.primary_key = {0};
   table.identity_is_unique = true;
@@ -162,7 +162,7 @@ inline PostgresTable planned(const std::string& name = "user", std::uint32_t oid
 }
 
 // A namespace's filter, as a multiset of what is needed of rows.
-class MadeTarget final : public RowTarget<PostgresLog> {
+class MadeTarget final : public RowTarget<Log> {
  public:
   std::expected<Transaction::Image, std::string> image(RowValues values) override {
     std::string all;
@@ -173,38 +173,38 @@ class MadeTarget final : public RowTarget<PostgresLog> {
     const auto found = std::ranges::find(names_, all);
     return static_cast<std::uint64_t>(found - names_.begin());
   }
-  bool has(const PostgresId& id) const override { return since_ && since_->covers(id); }
-  std::expected<void, std::string> insert(const PostgresMark&,
+  bool has(const CommitId& id) const override { return since_ && since_->covers(id); }
+  std::expected<void, std::string> insert(const CommitMark&,
                                           const Transaction& transaction) override {
     transaction.for_each_insert([this](std::uint64_t name) { rows_.insert(names_[name]); });
     return {};
   }
-  std::expected<void, std::string> erase(const PostgresMark& mark,
+  std::expected<void, std::string> erase(const CommitMark& mark,
                                          const Transaction& transaction) override {
     last_ = mark;
     transaction.for_each_erase([this](std::uint64_t name) { rows_.extract(names_[name]); });
     return {};
   }
   const std::multiset<std::string>& rows() const { return rows_; }
-  const PostgresMark& last() const { return last_; }
+  const CommitMark& last() const { return last_; }
   // As from a checkpoint.
-  void has_all_up_to(std::uint64_t lsn) { since_ = PostgresPosition({lsn}); }
+  void has_all_up_to(std::uint64_t lsn) { since_ = LogPosition({lsn}); }
 
  private:
   std::vector<std::string> names_;
   std::multiset<std::string> rows_;
-  PostgresMark last_{};
-  std::optional<PostgresPosition> since_;
+  CommitMark last_{};
+  std::optional<LogPosition> since_;
 };
 
 // A namespace over one table.
 struct MadeTable {
-  explicit MadeTable(PostgresTable planned_as = planned())
+  explicit MadeTable(TablePlan planned_as = planned())
       : plan(std::move(planned_as)), table(plan, target) {}
 
-  PostgresTable plan;
+  TablePlan plan;
   MadeTarget target;
-  PostgresFollowedTable table;
+  FollowedTable table;
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

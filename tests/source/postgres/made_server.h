@@ -22,7 +22,7 @@
 #include "postgres/log.h"
 #include "source/postgres/made_log.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 
 class MadeServer {
  public:
@@ -218,4 +218,4 @@ class MadeServer {
   std::vector<Sent> sent_;
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

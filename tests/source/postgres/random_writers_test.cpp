@@ -16,7 +16,7 @@
 #include "source/bench.h"
 #include "source/postgres/made_server.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 // What is done wrongly, to see that it is noticed.
@@ -31,7 +31,7 @@ struct Load {
   bool is_collecting = false;
   std::vector<Xid> unseen;
   bool has_view = false;
-  PostgresView view;
+  ReadView view;
   MadeServer::Rows rows;
 };
 
@@ -103,7 +103,7 @@ class World {
         unseen.push_back(xid);
       }
     }
-    tables_.log.begin_at(PostgresPosition(begins), {{.last = {begins}, .unseen = unseen}});
+    tables_.log.begin_at(LogPosition(begins), {{.last = {begins}, .unseen = unseen}});
     reconnect();
   }
   // It goes on with the last that was applied; now and then more of it comes again.
@@ -145,7 +145,7 @@ class World {
 
   void probe() {
     const TimePoint at = bench_.clock.now();
-    const PostgresPosition end(server_.end());
+    const LogPosition end(server_.end());
     tables_.log.see_committed({.snapshot = server_.snapshot()});
     tables_.log.prove(at, end);
     if (server_.any(3) == 0) {
@@ -161,8 +161,7 @@ class World {
   }
 
   std::vector<Xid> unseen() {
-    return tables_.loads.ask_applier(
-        [](const PostgresApplier& applier) { return applier.unseen(); });
+    return tables_.loads.ask_applier([](const LogApplier& applier) { return applier.unseen(); });
   }
   // What a TableLoader does, a part of it each time.
   void load() {
@@ -180,8 +179,8 @@ class World {
     }
   }
   void collect() {
-    while (!tables_.loads.ask_applier(
-        [](const PostgresApplier& applier) { return applier.is_idle(); })) {
+    while (
+        !tables_.loads.ask_applier([](const LogApplier& applier) { return applier.is_idle(); })) {
       apply_one();
     }
     ASSERT_TRUE(tables_.loads.wait_until_collecting(std::vector<TableIndex>{0}, never_));
@@ -194,7 +193,7 @@ class World {
     for (std::size_t i = server_.any(20); i > 0; --i) {
       server_.step();
     }
-    load_->view.end = PostgresPosition(server_.end());
+    load_->view.end = LogPosition(server_.end());
     if (wrong_.views_go_by_the_log) {
       load_->view.snapshot = server_.snapshot_by_log();
     }
@@ -234,7 +233,7 @@ class World {
   Wrong wrong_;
   std::stop_token never_;
   Bench bench_{{{.name = "users", .keys = {"user:{id:uint64}"}, .table = "user"}}};
-  TableSet<PostgresLog> tables_{bench_.feeds(seconds(1)), bench_.clock.clock(), "public"};
+  TableSet<Log> tables_{bench_.feeds(seconds(1)), bench_.clock.clock(), "public"};
   std::size_t next_ = 0;  // of the server's messages
   bool has_relation_ = false;
   std::optional<Load> load_;
@@ -285,4 +284,4 @@ TEST(PostgresRandomWriters, a_view_that_does_not_show_what_was_applied_would_hid
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

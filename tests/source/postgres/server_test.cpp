@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::postgres {
 namespace {
 
 using testing::AllOf;
@@ -13,9 +13,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const PostgresPlace kPlace{.schema = "pub\"lic", .publication = "cuckooguard"};
+const Place kPlace{.schema = "pub\"lic", .publication = "cuckooguard"};
 
-PostgresServer good() {
+Server good() {
   return {.version = 150020,
           .account = "guard",
           .wal_level = "logical",
@@ -27,7 +27,7 @@ PostgresServer good() {
 
 TEST(PostgresRefusals, say_what_mends_each) {
   EXPECT_THAT(refusals(good(), kPlace, false), IsEmpty());
-  PostgresServer bad = good();
+  Server bad = good();
   bad.wal_level = "replica";
   bad.may_replicate = false;
   bad.publication_lacks = "delete";
@@ -45,7 +45,7 @@ TEST(PostgresRefusals, say_what_mends_each) {
 }
 
 TEST(PostgresRefusals, ask_for_room_only_where_there_is_no_slot_yet) {
-  PostgresServer full = good();
+  Server full = good();
   full.slots_left = 0;
   full.walsenders_left = 0;
   EXPECT_THAT(refusals(full, kPlace, true), IsEmpty());
@@ -54,14 +54,14 @@ TEST(PostgresRefusals, ask_for_room_only_where_there_is_no_slot_yet) {
 }
 
 TEST(PostgresRefusals, name_nothing_else_of_a_server_that_cannot_be_followed_at_all) {
-  PostgresServer standby{.version = 150020, .is_standby = true};
+  Server standby{.version = 150020, .is_standby = true};
   EXPECT_THAT(refusals(standby, kPlace, false), ElementsAre(HasSubstr("primary")));
   EXPECT_THAT(refusals({.version = 120005}, kPlace, false),
               ElementsAre(AllOf(HasSubstr("PostgreSQL 12.5"), HasSubstr("13.21 is the oldest"))));
 }
 
 TEST(PostgresRefusals, name_the_minor_release_whose_log_has_all_rows) {
-  PostgresServer server = good();
+  Server server = good();
   const auto said = [&server](int version) {
     server.version = version;
     const auto all = refusals(server, kPlace, false);
@@ -78,7 +78,7 @@ TEST(PostgresRefusals, name_the_minor_release_whose_log_has_all_rows) {
 }
 
 TEST(PostgresRefusals, keep_commits_from_waiting_for_the_guard) {
-  PostgresServer server = good();
+  Server server = good();
   for (const char* const names : {"*",
                                   "cuckooguard",
                                   "a, CuckooGuard",
@@ -108,18 +108,18 @@ TEST(PostgresAccountSql, quotes_names) {
 
 TEST(PostgresError, is_a_refusal_where_somebody_must_mend_something) {
   for (const char* const state : {"28P01", "28000", "3D000", "42501", "42P01", "53400", "0A000"}) {
-    EXPECT_TRUE(PostgresError{.state = state}.is_refusal()) << state;
+    EXPECT_TRUE(Error{.state = state}.is_refusal()) << state;
   }
   for (const char* const state : {"", "57P01", "57P03", "53300", "40001", "55006"}) {
-    EXPECT_FALSE(PostgresError{.state = state}.is_refusal()) << state;
+    EXPECT_FALSE(Error{.state = state}.is_refusal()) << state;
   }
-  EXPECT_TRUE(postgres_refused("x").error().is_refusal());
-  EXPECT_FALSE(postgres_failed("x").error().is_refusal());
+  EXPECT_TRUE(refused("x").error().is_refusal());
+  EXPECT_FALSE(failed("x").error().is_refusal());
 }
 
 TEST(QuotedPostgresName, doubles_quotes) {
-  EXPECT_EQ(quoted_postgres_name("a\"b"), "\"a\"\"b\"");
+  EXPECT_EQ(quoted_name("a\"b"), "\"a\"\"b\"");
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::postgres

@@ -16,7 +16,7 @@
 #include "sqlite/origin.h"
 #include "sqlite/rows.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 using testing::ElementsAre;
@@ -51,7 +51,7 @@ class SqliteCondition : public testing::Test {
       return {std::get<std::string>(planned.error())};
     }
     auto statement = database_.prepare(planned->select_sql()).value();
-    SqliteRow row(*planned);
+    Row row(*planned);
     std::set<std::string> ids;
     while (statement.step().value()) {
       if (!row.read(statement)) {
@@ -74,7 +74,7 @@ class SqliteCondition : public testing::Test {
 
   harness::TemporaryDirectory directory_;
   Writer writer_{directory_.file("app.db")};
-  SqliteDatabase database_{SqliteDatabase::open_read_only(directory_.file("app.db")).value()};
+  Database database_{Database::open_read_only(directory_.file("app.db")).value()};
 };
 
 class RandomCondition {
@@ -192,7 +192,7 @@ TEST_F(SqliteCondition, leaves_ids_to_be_new_above_all_rows) {
   run("INSERT INTO users VALUES(1, 'live'), (5000, 'draft')");
   Bench bench({Wanted{.where = "kind = 'live'"}});
   auto feeds = bench.feeds();
-  SqliteOrigin origin(directory_.file("app.db"));
+  DatabaseOrigin origin(directory_.file("app.db"));
   ASSERT_EQ(origin.take(feeds, bench.never).kind, Snapshot::Kind::taken);
   EXPECT_TRUE(bench.lives[0].is_fresh_id(5001));
   EXPECT_FALSE(bench.lives[0].is_fresh_id(5000));
@@ -203,7 +203,7 @@ TEST_F(SqliteCondition, chooses_the_rows_of_a_snapshot) {
   run("INSERT INTO users VALUES(1, NULL), (2, '2024-01-01'), (3, NULL), (4, 0)");
   Bench bench({Wanted{.where = "deleted_at IS NULL"}});
   auto feeds = bench.feeds();
-  SqliteOrigin origin(directory_.file("app.db"));
+  DatabaseOrigin origin(directory_.file("app.db"));
   ASSERT_EQ(origin.take(feeds, bench.never).kind, Snapshot::Kind::taken);
   EXPECT_TRUE(bench.has("user:1"));
   EXPECT_TRUE(bench.has("user:3"));
@@ -211,4 +211,4 @@ TEST_F(SqliteCondition, chooses_the_rows_of_a_snapshot) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -7,7 +7,7 @@
 
 #include "sqlite/trigger_log.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 using Parts = std::vector<std::string>;
@@ -73,4 +73,4 @@ TEST(SqliteIndexText, is_nothing_if_it_is_none) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -7,7 +7,7 @@
 
 #include "source/sqlite/logged_database.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 using filter::State;
@@ -337,20 +337,20 @@ TEST(SqliteLogFollower, text_and_blob_of_the_same_bytes_are_two_rows) {
 TEST(SqliteLogFollower,
      a_database_without_the_log_is_refused_with_what_to_do_and_installed_if_it_may_be) {
   harness::TemporaryDirectory directory;
-  SqliteLogSettings settings{
+  LogFollowerSettings settings{
       .path = directory.file("app.db"), .install_triggers = false, .poll_every = milliseconds(1)};
   Writer writer(settings.path);
   writer.run(kUsers);
   Bench bench;
   const auto targets = bench.targets();
-  const auto refusals = SqliteLogFollower::check(settings, targets);
+  const auto refusals = LogFollower::check(settings, targets);
   ASSERT_EQ(refusals.size(), 1U);
   EXPECT_THAT(refusals[0].what, HasSubstr("cuckooguard triggers --config"));
   EXPECT_THAT(refusals[0].what, HasSubstr("install_triggers: true"));
   settings.install_triggers = true;
-  EXPECT_TRUE(SqliteLogFollower::check(settings, targets).empty());
+  EXPECT_TRUE(LogFollower::check(settings, targets).empty());
   settings.install_triggers = false;
-  EXPECT_TRUE(SqliteLogFollower::check(settings, targets).empty());
+  EXPECT_TRUE(LogFollower::check(settings, targets).empty());
 }
 
 TEST(SqliteLogFollower, a_stop_in_the_middle_of_a_load_is_prompt_and_leaves_everything_passing) {
@@ -371,4 +371,4 @@ TEST(SqliteLogFollower, a_stop_in_the_middle_of_a_load_is_prompt_and_leaves_ever
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

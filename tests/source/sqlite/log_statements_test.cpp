@@ -6,7 +6,7 @@
 
 #include "source/sqlite/logged_database.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 struct Shape {
@@ -266,4 +266,4 @@ TEST(SqliteLogStatements, triggers_of_the_application_hide_nothing) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

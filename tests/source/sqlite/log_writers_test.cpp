@@ -10,7 +10,7 @@
 
 #include "source/sqlite/logged_database.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 const std::string kUsers =
@@ -137,4 +137,4 @@ TEST_P(LoggedWriters, leave_the_filter_equal_to_the_table_whenever_they_rest) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -14,7 +14,7 @@
 #include "sqlite/log_follower.h"
 #include "sqlite/trigger_install.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
 // Whether it could be done: a constraint may say no, as an application has it. What fails has
 // changed nothing, or what came before it.
@@ -43,12 +43,12 @@ class LoggedDatabase {
 
   std::string path() const { return directory.file("app.db"); }
 
-  void restart(SqliteOrigin::At at = {}, bool install_triggers = false) {
-    follower = std::make_unique<SqliteLogFollower>(
-        SqliteLogSettings{.path = path(),
-                          .install_triggers = install_triggers,
-                          .poll_every = milliseconds(1),
-                          .asking = Asking(&questions, milliseconds(1))},
+  void restart(DatabaseOrigin::At at = {}, bool install_triggers = false) {
+    follower = std::make_unique<LogFollower>(
+        LogFollowerSettings{.path = path(),
+                            .install_triggers = install_triggers,
+                            .poll_every = milliseconds(1),
+                            .asking = Asking(&questions, milliseconds(1))},
         bench.feeds(),
         [this] {
           if (on_clock) {
@@ -91,7 +91,7 @@ class LoggedDatabase {
   }
 
   std::vector<std::string> texts(const std::string& sql) const {
-    const auto database = SqliteDatabase::open_read_only(path()).value();
+    const auto database = Database::open_read_only(path()).value();
     auto statement = database.prepare(sql).value();
     std::vector<std::string> result;
     for (auto row = statement.step(); row.value(); row = statement.step()) {
@@ -106,7 +106,7 @@ class LoggedDatabase {
   filter::Questions questions{[this] { ++told; }};
   std::function<void()> on_clock;
   Writer writer;
-  std::unique_ptr<SqliteLogFollower> follower;
+  std::unique_ptr<LogFollower> follower;
 };
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -8,7 +8,7 @@
 #include "source/bench.h"
 #include "source/sqlite/writer.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 constexpr int kRows = 3000;  // a few SnapshotPoint::row
@@ -37,7 +37,7 @@ TEST_P(EachMode, a_snapshot_holds_every_row_and_its_version_stands_still_without
   Database database(GetParam());
   Bench bench;
   auto feeds = bench.feeds();
-  SqliteOrigin origin(database.path());
+  DatabaseOrigin origin(database.path());
   const Snapshot snapshot = origin.take(feeds, bench.never);
   ASSERT_EQ(snapshot.kind, Snapshot::Kind::taken) << snapshot.why;
   for (int id = 1; id <= kRows; ++id) {
@@ -52,7 +52,7 @@ TEST_P(EachMode, a_commit_after_the_snapshot_changes_the_version) {
   Database database(GetParam());
   Bench bench;
   auto feeds = bench.feeds();
-  SqliteOrigin origin(database.path());
+  DatabaseOrigin origin(database.path());
   for (int i = 1; i <= 20; ++i) {
     const Snapshot snapshot = origin.take(feeds, bench.never);
     ASSERT_EQ(snapshot.kind, Snapshot::Kind::taken) << snapshot.why;
@@ -74,7 +74,7 @@ TEST_P(EachMode, no_commit_is_missed_wherever_in_a_snapshot_it_lands) {
     auto feeds = bench.feeds();
     int passed = 0;
     bool is_committed = false;
-    SqliteOrigin origin(database.path(), [&](SnapshotPoint point) {
+    DatabaseOrigin origin(database.path(), [&](SnapshotPoint point) {
       if (passed++ >= chosen && !is_committed) {
         is_committed = database.writer.try_run(insert(kRows + 1));
         if (is_committed) {
@@ -110,7 +110,7 @@ TEST_P(EachMode, all_tables_of_a_source_are_of_one_moment) {
   Bench bench({{}, {.name = "orders", .keys = {"order:{id:uint64}"}, .table = "orders"}});
   auto feeds = bench.feeds();
   bool is_committed = false;
-  SqliteOrigin origin(database.path(), [&](SnapshotPoint point) {
+  DatabaseOrigin origin(database.path(), [&](SnapshotPoint point) {
     if (point == SnapshotPoint::row && !is_committed) {  // while the first table is read
       is_committed = database.writer.try_run("INSERT INTO orders VALUES(7)");
     }
@@ -124,7 +124,7 @@ TEST_P(EachMode, a_writer_in_the_middle_of_a_commit_is_unclear_or_not_yet_seen_n
   Database database(GetParam());
   Bench bench;
   auto feeds = bench.feeds();
-  SqliteOrigin origin(database.path());
+  DatabaseOrigin origin(database.path());
   const Snapshot snapshot = origin.take(feeds, bench.never);
   database.writer.run("BEGIN EXCLUSIVE;" + insert(kRows + 1));
   const Sighting during = origin.look();
@@ -137,7 +137,7 @@ TEST_P(EachMode, another_file_renamed_over_the_path_is_another_version) {
   Database database(GetParam());
   Bench bench;
   auto feeds = bench.feeds();
-  SqliteOrigin origin(database.path());
+  DatabaseOrigin origin(database.path());
   const Snapshot snapshot = origin.take(feeds, bench.never);
   const std::string other = database.directory.file("other.db");
   Writer(other).run(create_users(kRows));  // the same number of commits and pages
@@ -154,7 +154,7 @@ TEST(SqliteOrigin, a_symbolic_link_turned_to_another_file_is_another_version) {
   std::filesystem::create_symlink(database.path(), link);
   Bench bench;
   auto feeds = bench.feeds();
-  SqliteOrigin origin(link);
+  DatabaseOrigin origin(link);
   const Snapshot snapshot = origin.take(feeds, bench.never);
   ASSERT_EQ(snapshot.kind, Snapshot::Kind::taken) << snapshot.why;
   std::filesystem::create_symlink(other, link + ".new");
@@ -175,7 +175,7 @@ TEST(SqliteOrigin, a_copy_written_over_the_file_in_place_is_another_version) {
   database.writer.run(insert(8000));
   Bench bench;
   auto feeds = bench.feeds();
-  SqliteOrigin origin(database.path());
+  DatabaseOrigin origin(database.path());
   const Snapshot snapshot = origin.take(feeds, bench.never);
   ASSERT_EQ(std::filesystem::file_size(other), std::filesystem::file_size(database.path()));
   std::filesystem::copy_file(
@@ -189,7 +189,7 @@ TEST(SqliteOrigin, a_file_that_goes_away_is_lost_and_found_again) {
   Database database("DELETE");
   Bench bench;
   auto feeds = bench.feeds();
-  SqliteOrigin origin(database.path());
+  DatabaseOrigin origin(database.path());
   const Snapshot before = origin.take(feeds, bench.never);
   std::filesystem::rename(database.path(), database.path() + ".away");
   const Sighting away = origin.look();
@@ -206,7 +206,7 @@ TEST(SqliteOrigin, a_file_that_is_no_database_is_lost_in_words) {
   harness::write_whole_file(directory.file("app.db"), std::string(4096, 'x'));
   Bench bench;
   auto feeds = bench.feeds();
-  SqliteOrigin origin(directory.file("app.db"));
+  DatabaseOrigin origin(directory.file("app.db"));
   EXPECT_THAT(origin.look().why, testing::HasSubstr("is not a SQLite database"));
   EXPECT_EQ(origin.take(feeds, bench.never).kind, Snapshot::Kind::lost);
 }
@@ -221,7 +221,7 @@ TEST(SqliteOrigin, a_journal_that_nobody_holds_is_unclear_until_a_writer_has_rol
   std::filesystem::copy(database.path() + "-journal", copy + "-journal");
   Bench bench;
   auto feeds = bench.feeds();
-  SqliteOrigin origin(copy);
+  DatabaseOrigin origin(copy);
   const Snapshot snapshot = origin.take(feeds, bench.never);
   EXPECT_EQ(snapshot.kind, Snapshot::Kind::unclear);
   EXPECT_THAT(snapshot.why, testing::HasSubstr("is locked by a writer; if it stays so"));
@@ -234,7 +234,7 @@ TEST(SqliteOrigin, a_dropped_table_makes_its_namespace_refused_and_the_other_goe
   database.writer.run("CREATE TABLE orders(id INTEGER PRIMARY KEY); INSERT INTO orders VALUES(5)");
   Bench bench({{}, {.name = "orders", .keys = {"order:{id:uint64}"}, .table = "orders"}});
   auto feeds = bench.feeds();
-  SqliteOrigin origin(database.path());
+  DatabaseOrigin origin(database.path());
   const Snapshot before = origin.take(feeds, bench.never);
   database.writer.run("DROP TABLE users; INSERT INTO orders VALUES(6)");
   EXPECT_NE(origin.look().version, before.version);
@@ -249,7 +249,7 @@ TEST(SqliteOrigin, a_row_that_no_key_can_name_makes_its_namespace_unsynced_and_i
   database.writer.run("CREATE TABLE tags(tag TEXT); INSERT INTO tags VALUES('a'), (NULL), ('b:c')");
   Bench bench({{.name = "tags", .keys = {"tag:{tag}:{_}"}, .table = "tags"}, {}});
   auto feeds = bench.feeds();
-  SqliteOrigin origin(database.path());
+  DatabaseOrigin origin(database.path());
   ASSERT_EQ(origin.take(feeds, bench.never).kind, Snapshot::Kind::taken);
   EXPECT_EQ(bench.witness.last_of("tags").state, filter::State::unsynced);
   EXPECT_THAT(bench.witness.last_of("tags").why, testing::HasSubstr("b:c"));
@@ -262,7 +262,7 @@ TEST(SqliteOrigin, a_stop_ends_a_snapshot_in_its_middle) {
   auto feeds = bench.feeds();
   std::stop_source stop;
   int rows_seen = 0;
-  SqliteOrigin origin(database.path(), [&](SnapshotPoint point) {
+  DatabaseOrigin origin(database.path(), [&](SnapshotPoint point) {
     rows_seen += point == SnapshotPoint::row ? 1 : 0;
     if (point == SnapshotPoint::row) {
       stop.request_stop();
@@ -280,7 +280,7 @@ TEST(SqliteOrigin,
       "INSERT INTO accounts VALUES(10), (500); DELETE FROM accounts WHERE id = 500");
   Bench bench({{}, {.name = "accounts", .keys = {"account:{id:uint64}"}, .table = "accounts"}});
   auto feeds = bench.feeds();
-  SqliteOrigin origin(database.path());
+  DatabaseOrigin origin(database.path());
   ASSERT_EQ(origin.take(feeds, bench.never).kind, Snapshot::Kind::taken);
   EXPECT_FALSE(bench.lives[0].is_fresh_id(kRows));
   EXPECT_TRUE(bench.lives[0].is_fresh_id(kRows + 1));
@@ -292,4 +292,4 @@ TEST(SqliteOrigin,
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

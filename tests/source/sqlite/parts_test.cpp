@@ -14,7 +14,7 @@
 #include "sqlite/origin.h"
 #include "sqlite/tables.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 using filter::State;
@@ -40,16 +40,16 @@ class SqliteParts : public testing::Test {
     writer_.run("PRAGMA journal_mode=WAL;" + table("user_1", 1, 100) + table("user_2", 201, 300));
   }
 
-  Snapshot take(Feeds& feeds) { return SqliteOrigin(path_).take(feeds, bench_.never); }
+  Snapshot take(Feeds& feeds) { return DatabaseOrigin(path_).take(feeds, bench_.never); }
   std::vector<std::string> refusals() {
     std::vector<std::string> all;
-    for (const Refusal& refusal : SqliteOrigin(path_).check(bench_.targets())) {
+    for (const Refusal& refusal : DatabaseOrigin(path_).check(bench_.targets())) {
       all.push_back(refusal.what);
     }
     return all;
   }
   Names list(const Names& wanted) {
-    return list_sqlite_tables(SqliteDatabase::open_read_only(path_).value(), wanted).value();
+    return list_tables(Database::open_read_only(path_).value(), wanted).value();
   }
   filter::Finding find(std::uint64_t id) {
     const filter::EpochScope inside(bench_.epochs.reader(0));
@@ -155,7 +155,7 @@ TEST_F(SqliteParts, no_table_is_missed_wherever_in_a_snapshot_it_is_created) {
     const std::string name = "user_new_" + std::to_string(chosen);
     Feeds feeds = bench_.feeds();
     int passed = 0;
-    SqliteOrigin origin(path_, [&](SnapshotPoint point) {
+    DatabaseOrigin origin(path_, [&](SnapshotPoint point) {
       if (passed++ == chosen) {
         writer_.run("BEGIN;" + table(name, 7000 + chosen, 7000 + chosen) + "COMMIT");
         created_at.insert(point);
@@ -186,7 +186,7 @@ class FollowedParts : public SqliteParts {
   // Looks once: nothing may be answered on what was known before.
   void look() { bench_.clock.advance(rescan_.step(bench_.never)); }
 
-  Rescan rescan_{std::make_unique<SqliteOrigin>(path_),
+  Rescan rescan_{std::make_unique<DatabaseOrigin>(path_),
                  bench_.feeds(),
                  bench_.clock.clock(),
                  {.max_lag = seconds(1), .poll_every = milliseconds(10)}};
@@ -236,4 +236,4 @@ TEST_F(FollowedParts, a_row_that_moves_to_another_table_stays_found) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

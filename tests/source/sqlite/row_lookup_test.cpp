@@ -9,14 +9,14 @@
 #include "source/sqlite/writer.h"
 #include "sqlite/kind.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 class RowLookupTest : public testing::Test {
  protected:
   void want(Wanted wanted) {
     bench_.emplace(std::vector<Wanted>{std::move(wanted)});
-    lookup_ = make_sqlite_row_lookup(directory_.file("app.db"), bench_->targets());
+    lookup_ = make_row_lookup(directory_.file("app.db"), bench_->targets());
   }
   RowAnswer ask(const std::string& key) {
     const auto found = bench_->keyspace.match(key, bench_->scratch);
@@ -101,4 +101,4 @@ TEST_F(RowLookupTest, a_database_that_cannot_say_is_unknown_with_its_words) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

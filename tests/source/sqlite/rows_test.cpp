@@ -9,7 +9,7 @@
 #include "harness/temporary_directory.h"
 #include "source/sqlite/writer.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 using testing::HasSubstr;
@@ -27,12 +27,12 @@ Read read(const std::string& schema,
   const harness::TemporaryDirectory directory;
   const std::string path = directory.file("app.db");
   Writer(path).run(schema);
-  const auto database = SqliteDatabase::open_read_only(path).value();
+  const auto database = Database::open_read_only(path).value();
   auto statement = database.prepare(query).value();
   EXPECT_TRUE(statement.step().value());
   const TablePlan plan{
       .table = "t", .columns = {first, {.name = "b", .text_only = true}}, .uuid_order = uuids};
-  SqliteRow row(plan);
+  Row row(plan);
   Read result;
   if (row.read(statement)) {
     for (const auto& value : row.values()) {
@@ -96,4 +96,4 @@ TEST(SqliteRow, a_number_where_text_belongs_is_refused_and_named) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

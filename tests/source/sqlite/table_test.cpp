@@ -9,7 +9,7 @@
 #include "source/sqlite/writer.h"
 #include "sqlite/origin.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 using testing::AllOf;
@@ -23,7 +23,7 @@ class SqliteTable : public testing::Test {
     const harness::TemporaryDirectory directory;
     Writer(directory.file("app.db")).run(schema);
     const auto targets = bench.targets();
-    const auto refusals = SqliteOrigin(directory.file("app.db")).check(targets);
+    const auto refusals = DatabaseOrigin(directory.file("app.db")).check(targets);
     return refusals.empty() ? "" : refusals.front().what;
   }
   std::string refusal(const std::string& schema, const std::string& key) {
@@ -33,7 +33,7 @@ class SqliteTable : public testing::Test {
     Bench bench({Wanted{.keys = {key}}});
     const harness::TemporaryDirectory directory;
     Writer(directory.file("app.db")).run(schema);
-    return plan_table(SqliteDatabase::open_read_only(directory.file("app.db")).value(),
+    return plan_table(Database::open_read_only(directory.file("app.db")).value(),
                       bench.targets().front(),
                       "users");
   }
@@ -124,11 +124,11 @@ TEST_F(SqliteTable, every_refusal_comes_at_once) {
   const harness::TemporaryDirectory directory;
   Writer(directory.file("app.db")).run(create_users(1));
   const auto targets = bench.targets();
-  const auto refusals = SqliteOrigin(directory.file("app.db")).check(targets);
+  const auto refusals = DatabaseOrigin(directory.file("app.db")).check(targets);
   ASSERT_EQ(refusals.size(), 2U);
   EXPECT_EQ(refusals[0].ns, "a");
   EXPECT_EQ(refusals[1].ns, "c");
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -9,7 +9,7 @@
 #include "harness/temporary_directory.h"
 #include "source/sqlite/writer.h"
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 TEST(KeyedTables, have_the_placeholders_by_which_sql_finds_nothing_else) {
@@ -23,8 +23,7 @@ TEST(KeyedTables, have_the_placeholders_by_which_sql_finds_nothing_else) {
           "CREATE TABLE broken(a INTEGER, b REAL, PRIMARY KEY (a, b));"
           "CREATE TABLE odd(\"a b\" INTEGER PRIMARY KEY);"
           "CREATE VIEW seen AS SELECT id FROM plain;");
-  const auto tables =
-      list_keyed_tables(SqliteDatabase::open_read_only(directory.file("app.db")).value());
+  const auto tables = list_keyed_tables(Database::open_read_only(directory.file("app.db")).value());
   ASSERT_TRUE(tables);
   std::map<std::string, std::string> keys;
   for (const KeyedTable& table : *tables) {
@@ -40,4 +39,4 @@ TEST(KeyedTables, have_the_placeholders_by_which_sql_finds_nothing_else) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

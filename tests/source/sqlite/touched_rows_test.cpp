@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 namespace {
 
 using Event = TouchedRows::Event;
@@ -87,4 +87,4 @@ TEST(TouchedRows, are_never_wrong_about_shuffled_changes) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-namespace cuckooguard::source {
+namespace cuckooguard::source::sqlite {
 
 class Writer {
  public:
@@ -53,4 +53,4 @@ inline std::string create_users(int rows) {
          std::to_string(rows) + ") INSERT INTO users SELECT x, 'name ' || x FROM n;";
 }
 
-}  // namespace cuckooguard::source
+}  // namespace cuckooguard::source::sqlite
