@@ -13,7 +13,7 @@
 namespace cuckooguard::harness {
 namespace {
 
-using source::mysql::list_tables;
+using source::mysql::find_tables;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -41,7 +41,7 @@ class MariaDbTables : public OnSqlServer {
     if (!connection) {
       return {"refused: " + connection.error().what};
     }
-    auto listed = list_tables(*connection, wanted);
+    auto listed = find_tables(*connection, wanted);
     if (listed) {
       return *std::move(listed);
     }

@@ -377,14 +377,14 @@ TEST_F(PostgresConnections, know_the_server_again) {
   EXPECT_EQ(source::postgres::server_identity(replication).value(), identity);
   EXPECT_EQ(source::postgres::timeline_of(identity),
             session_->value("SELECT system_identifier FROM pg_control_system()") + "/00000001");
-  EXPECT_TRUE(Connection::open_same(login(), identity));
-  EXPECT_FALSE(Connection::open_same(login(), identity + "0"));
+  EXPECT_TRUE(source::postgres::open_same_server(login(), identity));
+  EXPECT_FALSE(source::postgres::open_same_server(login(), identity + "0"));
   std::ofstream(server_->data() / "standby.signal").close();
   server_->stop();
   server_->start_again();
   session_.emplace(server_->session());
   run("SELECT pg_promote()");
-  EXPECT_FALSE(Connection::open_same(login(), identity));  // another history
+  EXPECT_FALSE(source::postgres::open_same_server(login(), identity));  // another history
 }
 
 TEST_F(PostgresConnections, say_what_is_missing) {

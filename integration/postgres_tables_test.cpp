@@ -123,8 +123,9 @@ class PostgresTables : public harness::OnPostgres {
       probe_.emplace(Connection::open(login()).value());
       EXPECT_TRUE(prepare_fingerprints(*probe_, place_.schema, place_.publication, names));
     }
-    const auto prepared = ask_prepared_fingerprints(*probe_, names);
-    EXPECT_EQ(prepared.value(), all.value()) << "although it was planned before";
+    const auto prepared = probe_->ask("EXECUTE fingerprints");
+    EXPECT_EQ(fingerprints_of(prepared.value(), names), all.value())
+        << "although it was planned before";
     return all.value().contains(table) ? all->at(table) : "";
   }
   void expect_changes(const std::vector<std::string>& statements) {
@@ -246,9 +247,9 @@ TEST_F(PostgresTables, partitions_are_read_as_the_whole) {
   EXPECT_THAT(refusal("keys: 'user:{id:int64}', source: { from: shop, table: users_1 }", "users_1"),
               HasSubstr("is a partition"));
   const std::vector<std::string> pattern{"users*"};
-  EXPECT_THAT(list_tables(*connection_, place_, pattern).value(), ElementsAre("users"));
+  EXPECT_THAT(find_tables(*connection_, place_, pattern).value(), ElementsAre("users"));
   const std::vector<std::string> named{"users_?", "none"};
-  EXPECT_THAT(list_tables(*connection_, place_, named).value(),
+  EXPECT_THAT(find_tables(*connection_, place_, named).value(),
               ElementsAre("users_1", "users_2", "users_3", "none"));
 }
 

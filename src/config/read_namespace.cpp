@@ -113,9 +113,9 @@ void read_tables(const Section& section, std::vector<std::string>& out) {
 constexpr auto kTable =
     section<SourceTable>("namespaces.*.source",
                          value("from", &SourceTable::from, parse_text).required(),
-                         ReadBy<SourceTable>{"table"},
-                         ReadBy<SourceTable>{"columns"},
-                         ReadBy<SourceTable>{"where"},
+                         ReadApart{"table"},
+                         ReadApart{"columns"},
+                         ReadApart{"where"},
                          choice("uuids", &SourceTable::uuids, kUuidOrders));
 
 void read_table(const Section& section, Namespace& result, NamespacePlaces& places) {
@@ -209,8 +209,8 @@ void check_commands(const Section& section, const Namespace& result) {
 constexpr auto kNamespace =
     section<Namespace>(
         "namespaces.*",
-        ReadBy<Namespace>{"keys"},
-        ReadBy<Namespace>{"source"},
+        ReadApart{"keys"},
+        ReadApart{"source"},
         choice("mode", &Namespace::mode, kModes),
         choice("order", &Namespace::order, kOrders),
         value("verify_sample",

@@ -87,16 +87,23 @@ void check_ca_file(const Section& section, const Settings& read) {
   }
 }
 
+// The first keys are those of every type, which read_source() reads.
+template <typename Struct, typename... Rows>
+constexpr auto section_of(std::string_view path, const Rows&... rows) {
+  return section<Struct>(path,
+                         ReadApart{"type"},
+                         ReadApart{"max_lag"},
+                         ReadApart{"strict_every"},
+                         ReadApart{"strict_hold"},
+                         rows...);
+}
+
 constexpr auto kSqlite =
-    section<SqliteSource>("sources.* of type sqlite",
-                          ReadBy<SqliteSource>{"type"},
-                          ReadBy<SqliteSource>{"max_lag"},
-                          ReadBy<SqliteSource>{"strict_every"},
-                          ReadBy<SqliteSource>{"strict_hold"},
-                          value("path", &SqliteSource::path, parse_text).required(),
-                          choice("follow", &SqliteSource::follow, kFollows),
-                          value("install_triggers", &SqliteSource::install_triggers, parse_bool),
-                          ReadBy<SqliteSource>{"poll_every"})
+    section_of<SqliteSource>("sources.* of type sqlite",
+                             value("path", &SqliteSource::path, parse_text).required(),
+                             choice("follow", &SqliteSource::follow, kFollows),
+                             value("install_triggers", &SqliteSource::install_triggers, parse_bool),
+                             ReadApart{"poll_every"})
         .checked_by([](const Section& section, SqliteSource& sqlite) {
           if (sqlite.install_triggers && sqlite.follow != Follow::triggers) {
             section.report(section.place_of("install_triggers"),
@@ -105,12 +112,8 @@ constexpr auto kSqlite =
         });
 
 constexpr auto kMysql =
-    section<MysqlSource>(
+    section_of<MysqlSource>(
         "sources.* of type mysql",
-        ReadBy<MysqlSource>{"type"},
-        ReadBy<MysqlSource>{"max_lag"},
-        ReadBy<MysqlSource>{"strict_every"},
-        ReadBy<MysqlSource>{"strict_hold"},
         list("addresses", &MysqlSource::addresses, parse_address).required(),
         value("user", &MysqlSource::user, parse_text).required(),
         secret("password", &MysqlSource::password),
@@ -128,12 +131,8 @@ constexpr auto kMysql =
         });
 
 constexpr auto kPostgres =
-    section<PostgresSource>(
+    section_of<PostgresSource>(
         "sources.* of type postgres",
-        ReadBy<PostgresSource>{"type"},
-        ReadBy<PostgresSource>{"max_lag"},
-        ReadBy<PostgresSource>{"strict_every"},
-        ReadBy<PostgresSource>{"strict_hold"},
         list("addresses", &PostgresSource::addresses, parse_postgres_address).required(),
         value("user", &PostgresSource::user, parse_text).required(),
         secret("password", &PostgresSource::password),
@@ -149,13 +148,10 @@ constexpr auto kPostgres =
           check_ca_file(section, postgres);
         });
 
-constexpr auto kFile = section<FileSource>("sources.* of type file",
-                                           ReadBy<FileSource>{"type"},
-                                           ReadBy<FileSource>{"max_lag"},
-                                           ReadBy<FileSource>{"strict_every"},
-                                           ReadBy<FileSource>{"strict_hold"},
-                                           value("path", &FileSource::path, parse_text).required(),
-                                           choice("format", &FileSource::format, kFileFormats));
+constexpr auto kFile =
+    section_of<FileSource>("sources.* of type file",
+                           value("path", &FileSource::path, parse_text).required(),
+                           choice("format", &FileSource::format, kFileFormats));
 
 // What of the settings a format has.
 struct BloomNeeds {
@@ -213,12 +209,8 @@ void check_bloom(const Section& section, BloomSource& bloom) {
 }
 
 constexpr auto kBloom =
-    section<BloomSource>(
+    section_of<BloomSource>(
         "sources.* of type bloom",
-        ReadBy<BloomSource>{"type"},
-        ReadBy<BloomSource>{"max_lag"},
-        ReadBy<BloomSource>{"strict_every"},
-        ReadBy<BloomSource>{"strict_hold"},
         choice("format", &BloomSource::format, kBloomFormats).required(),
         text("path", &BloomSource::path),
         text("key", &BloomSource::key),
@@ -236,7 +228,7 @@ constexpr auto kBloom =
               bounded<std::uint32_t>(parse_count, 0, kBloomHashesMax, "must be at most 1075")),
         choice("strategy", &BloomSource::strategy, kBloomStrategies),
         choice("funnel", &BloomSource::funnel, kBloomFunnels),
-        ReadBy<BloomSource>{"reload"})
+        ReadApart{"reload"})
         .checked_by(check_bloom);
 
 constexpr std::array kOfEachType = {

@@ -99,12 +99,19 @@ constexpr auto list(std::string_view name, std::vector<T> Struct::* member, Pars
              });
 }
 
-// A key that `function` reads, or that the section's reader reads apart from the rows; and the
-// sections that may stand there.
+// A key that the section's reader reads itself, apart from the rows.
+struct ReadApart {
+  std::string_view name;
+  static constexpr bool is_secret = false;
+
+  static void read(const Section& /*section*/, const auto& /*out*/) {}
+};
+
+// A key that a function reads; and the sections that may stand there.
 template <typename Struct>
 struct ReadBy {
   std::string_view name;
-  void (*read)(const Section&, Struct&) = [](const Section& /*section*/, Struct& /*out*/) {};
+  void (*read)(const Section&, Struct&);
   std::span<const KeyList> (*sections)() = [] { return std::span<const KeyList>(); };
   static constexpr bool is_secret = false;
 };

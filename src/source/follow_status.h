@@ -7,7 +7,7 @@
 // or its namespace passes (it is being read again). moved_to() is called after the filters have
 // been changed, and the mutex hands that on: whoever has heard yes sees those changes, and so does
 // every other thread that looks later, for the filters' words are atomic and memory is coherent.
-// (tests/source/mysql/follow_status_test.cpp)
+// (tests/source/follow_status_test.cpp)
 //
 // Not after a server's log has begun anew (RESET MASTER, a server that was set back): then old
 // numbers count until that is noticed, max_lag / 4.

@@ -4,10 +4,16 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <stop_token>
 #include <string_view>
+#include <utility>
 
+#include "source/asking.h"
+#include "source/backoff.h"
+#include "source/feeds.h"
+#include "source/follow_status.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
@@ -34,6 +40,46 @@ class Follower {
   // Any thread: see Source.
   virtual SourceStatus status() const { return {}; }
   virtual Reached reached(std::string_view /*position*/) const { return Reached::not_followed; }
+};
+
+// One that looks at what it follows, and reads it as a whole when it has changed.
+class LookingFollower : public Follower {
+ public:
+  using Duration = std::chrono::nanoseconds;
+
+  Duration step(const std::stop_token& stop) final {
+    try {
+      return next(stop);
+    } catch (const std::exception& trouble) {  // no memory: pass, say why, try again later
+      return lose(trouble.what());
+    }
+  }
+  void finish() final {
+    for (Feed& feed : feeds_) {
+      feed.expire();
+    }
+  }
+  SourceStatus status() const final { return status_.read(); }
+
+ protected:
+  LookingFollower(Feeds feeds, Clock clock, Asking asking, Backoff backoff)
+      : feeds_(std::move(feeds)), clock_(std::move(clock)), asking_(asking), backoff_(backoff) {}
+
+  virtual Duration next(const std::stop_token& stop) = 0;
+  virtual Duration lose(std::string_view why) = 0;
+  bool is_rebuild_asked() {
+    bool is_asked = false;
+    for (Feed& feed : feeds_) {
+      is_asked = feed.live().take_rebuild_request() || is_asked;
+    }
+    return is_asked;
+  }
+
+  Feeds feeds_;
+  Clock clock_;
+  Asking asking_;
+  FollowStatus status_;
+  Backoff backoff_;  // of attempts that find nothing to read
 };
 
 }  // namespace cuckooguard::source

@@ -29,6 +29,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "config/config.h"
@@ -131,6 +132,13 @@ struct Refusal {
   std::string table{};  // empty: not one alone
   std::string what;
 };
+
+// Of what keeps a table from being read: a sentence, or what the database has said.
+template <class Error>
+std::string words_of(const std::variant<std::string, Error>& trouble) {
+  const auto* const sentence = std::get_if<std::string>(&trouble);
+  return sentence != nullptr ? *sentence : std::get<Error>(trouble).what;
+}
 
 class StorageDirectory;
 

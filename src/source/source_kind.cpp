@@ -1,8 +1,6 @@
 #include "source/source_kind.h"
 
 #include <algorithm>
-#include <exception>
-#include <string>
 #include <utility>
 
 namespace cuckooguard::source {
@@ -55,21 +53,11 @@ Rescan::Rescan(std::unique_ptr<Origin> origin,
                RescanTiming timing,
                Asking asking,
                bool serves_strict)
-    : origin_(std::move(origin)),
-      feeds_(std::move(feeds)),
-      clock_(std::move(clock)),
+    : LookingFollower(
+          std::move(feeds), std::move(clock), asking, Backoff(kBackoffMin, kBackoffMax)),
+      origin_(std::move(origin)),
       timing_(timing),
-      asking_(asking),
       serves_strict_(serves_strict) {}
-
-std::chrono::nanoseconds Rescan::step(const std::stop_token& stop) {
-  try {
-    return next(stop);
-  } catch (const std::exception&
-               trouble) {  // as if the origin were gone: pass, say why, try again later
-    return lose(trouble.what());
-  }
-}
 
 Rescan::Duration Rescan::next(const std::stop_token& stop) {
   switch (phase_) {
@@ -81,12 +69,6 @@ Rescan::Duration Rescan::next(const std::stop_token& stop) {
       break;
   }
   return wait_or_load(stop);
-}
-
-void Rescan::finish() {
-  for (Feed& feed : feeds_) {
-    feed.expire();
-  }
 }
 
 Rescan::Duration Rescan::follow() {
@@ -129,14 +111,6 @@ Rescan::Duration Rescan::follow() {
     note_request(before);
   }
   return timing_.poll_every;
-}
-
-bool Rescan::is_rebuild_asked() {
-  bool is_asked = false;
-  for (Feed& feed : feeds_) {
-    is_asked = feed.live().take_rebuild_request() || is_asked;
-  }
-  return is_asked;
 }
 
 // The filters in force stay so until their proof is too old: nothing is proven while rows are read.

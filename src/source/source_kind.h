@@ -109,10 +109,8 @@ struct RescanTiming {
   std::chrono::nanoseconds poll_every;
 };
 
-class Rescan final : public Follower {
+class Rescan final : public LookingFollower {
  public:
-  using Duration = std::chrono::nanoseconds;
-
   static constexpr Duration kQuietMin = std::chrono::milliseconds(2);
   static constexpr Duration kQuietMax = std::chrono::milliseconds(50);
   static constexpr int kQuietShare = 8;     // of a load's time
@@ -130,35 +128,27 @@ class Rescan final : public Follower {
          Asking asking = {},
          bool serves_strict = false);
 
-  std::chrono::nanoseconds step(const std::stop_token& stop) override;
   std::optional<std::chrono::nanoseconds> question_pace() const override {
     return phase_ == Phase::following ? std::optional(asking_.pace()) : std::nullopt;
   }
-  void finish() override;
-  SourceStatus status() const override { return status_.read(); }
 
  private:
   enum class Phase : std::uint8_t { changed, following, down };
 
-  Duration next(const std::stop_token& stop);
+  Duration next(const std::stop_token& stop) override;
+  Duration lose(std::string_view why) override;
   Duration follow();
-  bool is_rebuild_asked();
   Duration wait_or_load(const std::stop_token& stop);
   Duration load(const std::stop_token& stop);
   Duration look_for_lost();
-  Duration lose(std::string_view why);
   void note_change(TimePoint now, Version version);
   void note_request(TimePoint now);
   Duration quiet_time() const;
   Duration pause_after_miss() const;
 
   std::unique_ptr<Origin> origin_;
-  Feeds feeds_;
-  Clock clock_;
   RescanTiming timing_;
-  Asking asking_;
   bool serves_strict_;
-  FollowStatus status_;
 
   Phase phase_ = Phase::changed;
   Version in_force_ = 0;  // of the last snapshot
@@ -174,7 +164,6 @@ class Rescan final : public Follower {
   TimePoint loaded_at_{};
   Duration load_time_{0};
   int misses_ = 0;  // snapshots in a row that were outdated before they were in force
-  Backoff backoff_{kBackoffMin, kBackoffMax};  // of attempts that find nothing to read
 };
 
 // What a source is made of. `targets` are valid for the call.

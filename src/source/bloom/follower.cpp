@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,25 +27,10 @@ BloomFollower::BloomFollower(std::unique_ptr<BloomOrigin> origin,
                              Clock clock,
                              BloomTiming timing,
                              Asking asking)
-    : origin_(std::move(origin)),
-      feeds_(std::move(feeds)),
-      clock_(std::move(clock)),
-      timing_(timing),
-      asking_(asking) {}
-
-std::chrono::nanoseconds BloomFollower::step(const std::stop_token& stop) {
-  try {
-    return next(stop);
-  } catch (const std::exception& trouble) {  // no memory: pass, say why, try again later
-    return lose(trouble.what());
-  }
-}
-
-void BloomFollower::finish() {
-  for (Feed& feed : feeds_) {
-    feed.expire();
-  }
-}
+    : LookingFollower(
+          std::move(feeds), std::move(clock), asking, Backoff(kBackoffMin, kBackoffMax)),
+      origin_(std::move(origin)),
+      timing_(timing) {}
 
 BloomFollower::Duration BloomFollower::next(const std::stop_token& stop) {
   asking_.begin();                // before t: later readers want another one
@@ -224,14 +208,6 @@ BloomFollower::Duration BloomFollower::wait_for(std::string_view why) {
     status_.loading(why);
   }
   return std::min(kUnclearPause, timing_.reload);
-}
-
-bool BloomFollower::is_rebuild_asked() {
-  bool is_asked = false;
-  for (Feed& feed : feeds_) {
-    is_asked = feed.live().take_rebuild_request() || is_asked;
-  }
-  return is_asked;
 }
 
 }  // namespace cuckooguard::source

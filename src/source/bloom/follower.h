@@ -29,12 +29,7 @@
 #include <string_view>
 
 #include "bloom/origin.h"
-#include "source/asking.h"
-#include "source/backoff.h"
-#include "source/feeds.h"
-#include "source/follow_status.h"
 #include "source/follower.h"
-#include "source/source.h"
 
 namespace cuckooguard::source {
 
@@ -43,10 +38,8 @@ struct BloomTiming {
   std::chrono::nanoseconds reload;
 };
 
-class BloomFollower final : public Follower {
+class BloomFollower final : public LookingFollower {
  public:
-  using Duration = std::chrono::nanoseconds;
-
   static constexpr int kPauseAfterRead = 3;  // readings' time: a quarter of the time is one
   static constexpr Duration kStandsStill = std::chrono::seconds(10);
   static constexpr Duration kUnclearPause = std::chrono::milliseconds(20);
@@ -59,17 +52,15 @@ class BloomFollower final : public Follower {
                 BloomTiming timing,
                 Asking asking = {});
 
-  std::chrono::nanoseconds step(const std::stop_token& stop) override;
   std::optional<std::chrono::nanoseconds> question_pace() const override {
     return is_read_ ? std::optional(asking_.pace()) : std::nullopt;
   }
-  void finish() override;
-  SourceStatus status() const override { return status_.read(); }
 
  private:
   using FilterPointer = std::shared_ptr<const foreign::Filter>;
 
-  Duration next(const std::stop_token& stop);
+  Duration next(const std::stop_token& stop) override;
+  Duration lose(std::string_view why) override;
   Duration read(TimePoint at, const std::stop_token& stop);
   void take(TimePoint at, FilterPointer filter);
   void put_in_force(TimePoint at, FilterPointer filter);
@@ -78,17 +69,11 @@ class BloomFollower final : public Follower {
   void report_if_stale(TimePoint now);
   std::string why_too_slow() const;
   std::string why_not_yet(double set) const;
-  Duration lose(std::string_view why);
   Duration refuse(std::string_view why, bool is_missing);
   Duration wait_for(std::string_view why);
-  bool is_rebuild_asked();
 
   std::unique_ptr<BloomOrigin> origin_;
-  Feeds feeds_;
-  Clock clock_;
   BloomTiming timing_;
-  Asking asking_;
-  FollowStatus status_;
 
   bool is_read_ = false;      // the origin can say whether it has changed since
   bool is_in_force_ = false;  // a filter is
@@ -99,7 +84,6 @@ class BloomFollower final : public Follower {
   bool was_missing_ = false;
   FilterPointer candidate_;  // that is perhaps being filled
   TimePoint still_since_{};
-  Backoff backoff_{kBackoffMin, kBackoffMax};
 };
 
 }  // namespace cuckooguard::source

@@ -1,7 +1,6 @@
 #include "bloom/key_origin.h"
 
 #include <charconv>
-#include <expected>
 #include <optional>
 #include <utility>
 #include <vector>

@@ -10,7 +10,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cuckooguard::source {
@@ -57,6 +60,86 @@ class JoinedTables {
   std::vector<Table*> waiting_;
   std::uint64_t joins_ = 0;
   std::map<const Table*, std::uint64_t> joined_at_;
+};
+
+// What appliers of all logs do with these tables (follow/log.h).
+//
+// Threads: the source's. Lifetimes: tables outlive it, or leave().
+template <class Log>
+class TransactionApplier {
+ public:
+  using Table = typename Log::Table;
+
+  struct Calls {
+    std::function<void(Table& table, std::string_view why)> on_out_of_step;
+    std::function<void()> on_definition = [] {};  // of anything, or perhaps of anything
+    // Of one that nobody follows: it has rows, or is there.
+    std::function<void(std::string_view schema, std::string_view table)> on_other_table =
+        [](std::string_view, std::string_view) {};
+  };
+
+  TransactionApplier(const TransactionApplier&) = delete;
+  TransactionApplier& operator=(const TransactionApplier&) = delete;
+
+  // From the end of the transaction at hand on the table is told of changes: of all that
+  // position(), as of has_joined(), does not cover.
+  void join(Table& table) {
+    tables_.join(table);
+    if (!is_in_transaction()) {  // of which the table would see the rest alone
+      tables_.admit();
+    }
+  }
+  bool has_joined(const Table& table) const { return tables_.has(table); }
+  virtual void leave(Table& table) {
+    tables_.leave(table);
+    table.roll_back();
+  }
+  // A snapshot of the table will be of a position that is still to come: until then it does not
+  // matter to it that rows are committed that were prepared before it has joined.
+  void begin_waiting(Table& table) { tables_.begin_waiting(table); }
+  void end_waiting(Table& table) { tables_.end_waiting(table); }
+  // There are such rows. By default a log sends what was prepared when it is committed.
+  static bool is_prepared_before(const Table& /*table*/) { return false; }
+
+  // Which server's log it is (LogGroup::log_of).
+  std::uint64_t log_of() const { return log_of_; }
+  // Why apply() has failed: no position counts any more. Empty: it has not, or for something else.
+  // A literal.
+  std::string_view why_void() const { return why_void_; }
+
+ protected:
+  explicit TransactionApplier(Calls calls) : calls_(std::move(calls)) {}
+  ~TransactionApplier() = default;
+
+  virtual bool is_in_transaction() const = 0;
+
+  // All inserts before all erases: a row that moves to another table is never in neither.
+  void commit_tables(const typename Log::Mark& mark) {
+    for (const auto step : {&Table::commit_inserts, &Table::commit_erases}) {
+      for (Table* const table : tables_.all()) {
+        if (!table->is_touched()) {
+          continue;
+        }
+        if (const auto changed = (table->*step)(mark); !changed) {
+          put_out_of_step(*table, changed.error());
+        }
+      }
+    }
+  }
+  void roll_back_tables() {
+    for (Table* const table : tables_.all()) {
+      table->roll_back();
+    }
+  }
+  void put_out_of_step(Table& table, std::string_view why) {
+    leave(table);
+    calls_.on_out_of_step(table, why);
+  }
+
+  Calls calls_;
+  JoinedTables<Table> tables_;
+  std::uint64_t log_of_ = 0;
+  std::string_view why_void_;
 };
 
 }  // namespace cuckooguard::source

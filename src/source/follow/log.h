@@ -21,6 +21,14 @@
 //   Reader     a session in which tables are read (table_loader.h); Login: what it is opened with
 //   Error      what a Reader fails with: `what`, is_refusal(), is_lost()
 //
+// Of a server that is followed (server_follower.h, server_reader.h, server_kind.h):
+//   Connection, Login          open(login), run(), value(), interrupt(); a login has a timeout
+//   ReaderSettings, Stream, Probe, Follower, FollowerSettings
+//   kIsWoken                   a stop, and a watch that ends, cut the wait for the log's next event
+//                              short, which is an error then
+//   is_position_gone(error)    its log does not have what comes behind a position
+//   open_same_server(login, identity), size_of_table(connection, plan)
+//
 // Threads: types.
 #pragma once
 

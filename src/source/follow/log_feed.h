@@ -44,7 +44,7 @@ namespace cuckooguard::source {
 //             that are there in the end are inserted.
 //   not_yet:  not in the snapshot: inserted and erased after it, in the log's order.
 // Must: snapshot and changes together are exactly the rows behind the last transaction that was
-// added (tests/source/mysql/pending_changes_test.cpp, integration/exactness).
+// added (tests/source/follow/pending_changes_test.cpp, integration/exactness).
 //
 // Threads: one at a time, but is_settled(), which after settle() may run beside add(). Errors:
 // add() is false beyond kUndecidedBytesMax without a view, and beyond kWindowRowsMax in the window:

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>

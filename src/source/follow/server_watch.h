@@ -15,21 +15,19 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <exception>
 #include <expected>
 #include <functional>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <utility>
 
+#include "follow/ending_thread.h"
 #include "follow/pause.h"
 
 namespace cuckooguard::source {
 
-class ServerWatch {
+class ServerWatch final : public EndingThread {
  public:
   static constexpr std::chrono::seconds kEveryMin{1};
   // Of each connection and answer, so that nobody waits long for its end.
@@ -39,41 +37,16 @@ class ServerWatch {
 
   // `on_end`: on its thread, once; whoever is to look may be waiting for something else.
   ServerWatch(Ask ask, std::chrono::nanoseconds max_lag, std::function<void()> on_end)
-      : ask_(std::move(ask)),
-        on_end_(std::move(on_end)),
-        every_(std::max<std::chrono::nanoseconds>(max_lag, kEveryMin)),
-        thread_([this](const std::stop_token& stop) { run(stop); }) {}
-  ServerWatch(const ServerWatch&) = delete;
-  ServerWatch& operator=(const ServerWatch&) = delete;
-  ~ServerWatch() = default;
-
-  bool has_ended() const { return has_ended_.load(std::memory_order_acquire); }
-  const std::string& why() const { return why_; }  // then
-
- private:
-  void run(const std::stop_token& stop) {
-    try {
-      while (pause_for(every_, stop)) {
-        if (auto asked = ask_(); !asked) {
-          why_ = std::move(asked.error());
-          break;
-        }
-      }
-    } catch (const std::exception&) {
-      why_.clear();  // no memory, say
-    }
-    has_ended_.store(true, std::memory_order_release);
-    if (!stop.stop_requested()) {
-      on_end_();
-    }
-  }
-
-  Ask ask_;
-  std::function<void()> on_end_;
-  std::chrono::nanoseconds every_;
-  std::string why_;
-  std::atomic<bool> has_ended_{false};
-  std::jthread thread_;
+      : EndingThread(
+            [ask = std::move(ask), every = std::max<std::chrono::nanoseconds>(max_lag, kEveryMin)](
+                const std::stop_token& stop) {
+              std::expected<void, std::string> asked;
+              while (asked && pause_for(every, stop)) {
+                asked = ask();
+              }
+              return asked ? std::string() : std::move(asked.error());
+            },
+            std::move(on_end)) {}
 };
 
 }  // namespace cuckooguard::source

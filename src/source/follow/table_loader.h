@@ -91,27 +91,214 @@ class TableLoader {
     return std::unexpected(std::move(error));
   }
 
-  void run(const std::stop_token& stop);
+  void run(const std::stop_token& stop) {
+    std::optional<Error> error;
+    try {
+      auto reader = Reader::open(settings_);
+      if (!reader) {
+        error = reader.error();
+        tables_.listing.fail(error->what, error->is_refusal());
+      } else {
+        const std::stop_callback wake(stop, [&reader] { reader->interrupt(); });
+        if (const auto done = load(*reader, stop); !done) {
+          error = done.error();
+        }
+      }
+    } catch (const std::exception& trouble) {  // no memory, say
+      error = failed(trouble.what()).error();
+      tables_.listing.fail(error->what, false);
+    }
+    for (const TableIndex index : chosen_) {
+      if (error) {
+        fail(index, *error);
+      } else {
+        tables_.loads.give_back(index);
+      }
+    }
+    has_ended_ = true;
+  }
   // An error: of all that are left.
-  Done load(Reader& reader, const std::stop_token& stop);
-  Done load(TableIndex index, Reader& reader, const std::stop_token& stop);
+  Done load(Reader& reader, const std::stop_token& stop) {
+    if (auto listed = reader.list(tables_); !listed) {
+      return listed;
+    }
+    std::erase_if(chosen_, [this](TableIndex index) { return tables_.listing.is_gone(index); });
+    while (!chosen_.empty() && !stop.stop_requested()) {
+      const TableIndex index = chosen_.front();
+      const auto done = load(index, reader, stop);
+      if (stop.stop_requested()) {
+        return {};
+      }
+      if (!done && done.error().what == kLogIsNotRead) {
+        return done;
+      }
+      if (!done) {
+        fail(index, done.error());
+      }
+      std::erase(chosen_, index);
+      if (!reader.close_view()) {
+        return {};  // it was given up: the next loader has another one for the rest
+      }
+    }
+    return {};
+  }
+  Done load(TableIndex index, Reader& reader, const std::stop_token& stop) {
+    auto plan = reader.plan(tables_.target(index), tables_.table(index));
+    if (!plan) {
+      if (const auto* const why = std::get_if<std::string>(&plan.error())) {
+        tables_.loads.refuse(index, filter::State::refused, *why);
+        return {};
+      }
+      return std::unexpected(std::get<Error>(plan.error()));
+    }
+    const Planned planned{.index = index, .rows = &tables_.loads.collect(index, *std::move(plan))};
+    const std::vector<TableIndex> indexes{index};
+    const TimePoint began = clock_();
+    const auto collected_from = tables_.loads.wait_until_collecting(indexes, stop, prepared_wait_);
+    if (!collected_from) {
+      return failed(std::string(kLogIsNotRead));
+    }
+    prepared_wait_ = std::max(prepared_wait_ - (clock_() - began), {});
+    const auto view = reader.open_view(*collected_from, tables_, stop);
+    if (!view) {
+      return std::unexpected(view.error());
+    }
+    // Or it has changed before the log's word was kept, so that nobody would speak of it.
+    const auto now = reader.plan(tables_.target(index), tables_.table(index));
+    if (!now || *now != planned.rows->plan) {
+      return failed("the definition of table `" + planned.rows->plan.name + "` has just changed");
+    }
+    if (auto done = settle(planned, *view, stop); !done) {
+      return done;
+    }
+    return read(planned, reader, stop);
+  }
   void fail(TableIndex index, const Error& error) {
     tables_.loads.fail(
         index, error.what, error.is_refusal() ? filter::State::refused : filter::State::loading);
   }
-  Done settle(const Planned& planned, const View& view, const std::stop_token& stop);
-  Done read(const Planned& planned, Reader& reader, const std::stop_token& stop);
+  Done settle(const Planned& planned, const View& view, const std::stop_token& stop) {
+    if (!tables_.loads.view_is(planned.index, view, clock_())) {
+      return failed("too many rows were changed while a view was opened");
+    }
+    if (!tables_.loads.wait_until_past(view, stop)) {
+      return failed(std::string(kLogIsNotRead));
+    }
+    tables_.loads.settle(planned.index);
+    const Plan& plan = planned.rows->plan;
+    if (planned.rows->feed.pending().has_settled() && !plan.key_is_readable) {
+      return failed("rows of table `" + plan.name +
+                    "` were changed while a view was opened, and its primary key has a column of a "
+                    "type by which they cannot be told in it (FLOAT, DOUBLE, UUID, say)");
+    }
+    return {};
+  }
+  Done read(const Planned& planned, Reader& reader, const std::stop_token& stop) {
+    const Plan& plan = planned.rows->plan;
+    const auto size = reader.size(plan);
+    if (!size) {
+      return std::unexpected(size.error());
+    }
+    const auto deletes = chosen_deletes(tables_.target(planned.index).settings.filter.deletes,
+                                        plan.identity_is_unique);
+    FilterLoad load = tables_.loads.load(planned.index);
+    auto intake = Intake::too_small;
+    while (intake == Intake::too_small) {
+      intake = load.begin(size->rows, deletes);
+      if (intake == Intake::taken) {
+        if (plan.grows) {
+          load.ids_grow(size->next_id > 0 ? size->next_id - 1 : 0);
+        }
+        const auto read = read_rows(planned, load, reader, stop);
+        if (!read) {
+          return std::unexpected(read.error());
+        }
+        intake = *read;
+      }
+    }
+    if (intake == Intake::refused) {
+      tables_.loads.refuse(planned.index, filter::State::unsynced, load.why_refused());
+      return {};
+    }
+    if (auto published = tables_.loads.publish(planned.index, std::move(load)); !published) {
+      tables_.loads.fail(planned.index, published.error());
+    }
+    return {};
+  }
   static std::expected<Intake, Error> complete(FilterLoad& load,
                                                const Plan& plan,
                                                std::uint64_t rows,
-                                               Reader& reader);
+                                               Reader& reader) {
+    if (rows <= kRowsCounted) {
+      const auto count = reader.count(plan);
+      if (!count) {
+        return std::unexpected(count.error());
+      }
+      const std::string read = std::to_string(rows);
+      if (*count != read) {
+        return failed("the server counts " + count->value_or("no") + " rows of table `" +
+                      plan.name + "` and gave " + read);
+      }
+    }
+    return load.complete();
+  }
   std::expected<Intake, Error> read_rows(const Planned& planned,
                                          FilterLoad& load,
                                          Reader& reader,
-                                         const std::stop_token& stop);
+                                         const std::stop_token& stop) {
+    const Rows& table = *planned.rows;
+    auto rows = reader.stream(table.plan);
+    if (!rows) {
+      return std::unexpected(rows.error());
+    }
+    const auto& pending = table.feed.pending();
+    const bool has_settled = pending.has_settled();
+    for (std::uint64_t n = 1;; ++n) {
+      const auto next = rows->next();
+      if (!next) {
+        return std::unexpected(next.error());
+      }
+      const std::optional<RowValues>& found = *next;
+      if (!found) {
+        return complete(load, table.plan, n - 1, reader);
+      }
+      const RowValues row = *found;
+      // One for which the log has the last word is left to it.
+      const bool is_wanted =
+          !(has_settled && pending.is_settled(table.table.name_of(row))) && table.feed.counts(row);
+      const auto intake =
+          is_wanted ? load.add(LogFeed<Log>::identity(table.plan, row)) : Intake::taken;
+      if (intake != Intake::taken) {
+        if (intake == Intake::refused) {
+          reader.interrupt();  // or all rows that are left would be read, with the lock held
+        }
+        return intake;
+      }
+      if (n % kRowsPerStopCheck != 0) {
+        continue;
+      }
+      if (auto why = why_to_stop(planned, reader, stop)) {
+        reader.interrupt();  // or all rows that are left would be read, with the lock held
+        return failed(*std::move(why));
+      }
+    }
+  }
   std::optional<std::string> why_to_stop(const Planned& planned,
                                          Reader& reader,
-                                         const std::stop_token& stop);
+                                         const std::stop_token& stop) {
+    const Plan& plan = planned.rows->plan;
+    if (stop.stop_requested()) {
+      return "stopped";
+    }
+    if (tables_.loads.is_outdated(planned.index)) {
+      return "table `" + plan.name + "` has changed while it was read";
+    }
+    if (reader.is_somebody_waiting(plan)) {
+      return "somebody waits for a lock on table `" + plan.name +
+             "` that is held while it is read (to ALTER it, say): it is let go, and read again";
+    }
+    return std::nullopt;
+  }
 
   typename Reader::Settings settings_;
   Clock clock_;
@@ -122,229 +309,5 @@ class TableLoader {
   std::atomic<bool> has_ended_ = false;
   std::jthread thread_;
 };
-
-template <class Log>
-void TableLoader<Log>::run(const std::stop_token& stop) {
-  std::optional<Error> error;
-  try {
-    auto reader = Reader::open(settings_);
-    if (!reader) {
-      error = reader.error();
-      tables_.listing.fail(error->what, error->is_refusal());
-    } else {
-      const std::stop_callback wake(stop, [&reader] { reader->interrupt(); });
-      if (const auto done = load(*reader, stop); !done) {
-        error = done.error();
-      }
-    }
-  } catch (const std::exception& trouble) {  // no memory, say
-    error = failed(trouble.what()).error();
-    tables_.listing.fail(error->what, false);
-  }
-  for (const TableIndex index : chosen_) {
-    if (error) {
-      fail(index, *error);
-    } else {
-      tables_.loads.give_back(index);
-    }
-  }
-  has_ended_ = true;
-}
-
-template <class Log>
-std::expected<void, typename Log::Error> TableLoader<Log>::load(Reader& reader,
-                                                                const std::stop_token& stop) {
-  if (auto listed = reader.list(tables_); !listed) {
-    return listed;
-  }
-  std::erase_if(chosen_, [this](TableIndex index) { return tables_.listing.is_gone(index); });
-  while (!chosen_.empty() && !stop.stop_requested()) {
-    const TableIndex index = chosen_.front();
-    const auto done = load(index, reader, stop);
-    if (stop.stop_requested()) {
-      return {};
-    }
-    if (!done && done.error().what == kLogIsNotRead) {
-      return done;
-    }
-    if (!done) {
-      fail(index, done.error());
-    }
-    std::erase(chosen_, index);
-    if (!reader.close_view()) {
-      return {};  // it was given up: the next loader has another one for the rest
-    }
-  }
-  return {};
-}
-
-template <class Log>
-std::expected<void, typename Log::Error> TableLoader<Log>::load(TableIndex index,
-                                                                Reader& reader,
-                                                                const std::stop_token& stop) {
-  auto plan = reader.plan(tables_.target(index), tables_.table(index));
-  if (!plan) {
-    if (const auto* const why = std::get_if<std::string>(&plan.error())) {
-      tables_.loads.refuse(index, filter::State::refused, *why);
-      return {};
-    }
-    return std::unexpected(std::get<Error>(plan.error()));
-  }
-  const Planned planned{.index = index, .rows = &tables_.loads.collect(index, *std::move(plan))};
-  const std::vector<TableIndex> indexes{index};
-  const TimePoint began = clock_();
-  const auto collected_from = tables_.loads.wait_until_collecting(indexes, stop, prepared_wait_);
-  if (!collected_from) {
-    return failed(std::string(kLogIsNotRead));
-  }
-  prepared_wait_ = std::max(prepared_wait_ - (clock_() - began), {});
-  const auto view = reader.open_view(*collected_from, tables_, stop);
-  if (!view) {
-    return std::unexpected(view.error());
-  }
-  // Or it has changed before the log's word was kept, so that nobody would speak of it.
-  const auto now = reader.plan(tables_.target(index), tables_.table(index));
-  if (!now || *now != planned.rows->plan) {
-    return failed("the definition of table `" + planned.rows->plan.name + "` has just changed");
-  }
-  if (auto done = settle(planned, *view, stop); !done) {
-    return done;
-  }
-  return read(planned, reader, stop);
-}
-
-template <class Log>
-std::expected<void, typename Log::Error> TableLoader<Log>::settle(const Planned& planned,
-                                                                  const View& view,
-                                                                  const std::stop_token& stop) {
-  if (!tables_.loads.view_is(planned.index, view, clock_())) {
-    return failed("too many rows were changed while a view was opened");
-  }
-  if (!tables_.loads.wait_until_past(view, stop)) {
-    return failed(std::string(kLogIsNotRead));
-  }
-  tables_.loads.settle(planned.index);
-  const Plan& plan = planned.rows->plan;
-  if (planned.rows->feed.pending().has_settled() && !plan.key_is_readable) {
-    return failed("rows of table `" + plan.name +
-                  "` were changed while a view was opened, and its primary key has a column of a "
-                  "type by which they cannot be told in it (FLOAT, DOUBLE, UUID, say)");
-  }
-  return {};
-}
-
-template <class Log>
-std::expected<void, typename Log::Error> TableLoader<Log>::read(const Planned& planned,
-                                                                Reader& reader,
-                                                                const std::stop_token& stop) {
-  const Plan& plan = planned.rows->plan;
-  const auto size = reader.size(plan);
-  if (!size) {
-    return std::unexpected(size.error());
-  }
-  const auto deletes = chosen_deletes(tables_.target(planned.index).settings.filter.deletes,
-                                      plan.identity_is_unique);
-  FilterLoad load = tables_.loads.load(planned.index);
-  auto intake = Intake::too_small;
-  while (intake == Intake::too_small) {
-    intake = load.begin(size->rows, deletes);
-    if (intake == Intake::taken) {
-      if (plan.grows) {
-        load.ids_grow(size->next_id > 0 ? size->next_id - 1 : 0);
-      }
-      const auto read = read_rows(planned, load, reader, stop);
-      if (!read) {
-        return std::unexpected(read.error());
-      }
-      intake = *read;
-    }
-  }
-  if (intake == Intake::refused) {
-    tables_.loads.refuse(planned.index, filter::State::unsynced, load.why_refused());
-    return {};
-  }
-  if (auto published = tables_.loads.publish(planned.index, std::move(load)); !published) {
-    tables_.loads.fail(planned.index, published.error());
-  }
-  return {};
-}
-
-template <class Log>
-std::expected<Intake, typename Log::Error> TableLoader<Log>::complete(FilterLoad& load,
-                                                                      const Plan& plan,
-                                                                      std::uint64_t rows,
-                                                                      Reader& reader) {
-  if (rows <= kRowsCounted) {
-    const auto count = reader.count(plan);
-    if (!count) {
-      return std::unexpected(count.error());
-    }
-    const std::string read = std::to_string(rows);
-    if (*count != read) {
-      return failed("the server counts " + count->value_or("no") + " rows of table `" + plan.name +
-                    "` and gave " + read);
-    }
-  }
-  return load.complete();
-}
-
-template <class Log>
-std::expected<Intake, typename Log::Error> TableLoader<Log>::read_rows(
-    const Planned& planned, FilterLoad& load, Reader& reader, const std::stop_token& stop) {
-  const Rows& table = *planned.rows;
-  auto rows = reader.stream(table.plan);
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
-  const auto& pending = table.feed.pending();
-  const bool has_settled = pending.has_settled();
-  for (std::uint64_t n = 1;; ++n) {
-    const auto next = rows->next();
-    if (!next) {
-      return std::unexpected(next.error());
-    }
-    const std::optional<RowValues>& found = *next;
-    if (!found) {
-      return complete(load, table.plan, n - 1, reader);
-    }
-    const RowValues row = *found;
-    // One for which the log has the last word is left to it.
-    const bool is_wanted =
-        !(has_settled && pending.is_settled(table.table.name_of(row))) && table.feed.counts(row);
-    const auto intake =
-        is_wanted ? load.add(LogFeed<Log>::identity(table.plan, row)) : Intake::taken;
-    if (intake != Intake::taken) {
-      if (intake == Intake::refused) {
-        reader.interrupt();  // or all rows that are left would be read, with the lock held
-      }
-      return intake;
-    }
-    if (n % kRowsPerStopCheck != 0) {
-      continue;
-    }
-    if (auto why = why_to_stop(planned, reader, stop)) {
-      reader.interrupt();  // or all rows that are left would be read, with the lock held
-      return failed(*std::move(why));
-    }
-  }
-}
-
-template <class Log>
-std::optional<std::string> TableLoader<Log>::why_to_stop(const Planned& planned,
-                                                         Reader& reader,
-                                                         const std::stop_token& stop) {
-  const Plan& plan = planned.rows->plan;
-  if (stop.stop_requested()) {
-    return "stopped";
-  }
-  if (tables_.loads.is_outdated(planned.index)) {
-    return "table `" + plan.name + "` has changed while it was read";
-  }
-  if (reader.is_somebody_waiting(plan)) {
-    return "somebody waits for a lock on table `" + plan.name +
-           "` that is held while it is read (to ALTER it, say): it is let go, and read again";
-  }
-  return std::nullopt;
-}
 
 }  // namespace cuckooguard::source

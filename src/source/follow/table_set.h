@@ -9,7 +9,7 @@
 //
 // Must: a table that is in step has exactly the rows that the database had at log.position();
 // log.prove() makes only such tables fresh, and only if position() covers what is proven.
-// (tests/source/mysql/table_set_test.cpp, integration/exactness)
+// (tests/source/follow/table_set_test.cpp, integration/exactness)
 //
 // Threads: a monitor, with a side for each that calls it. Errors: values. Limits: beyond
 // PendingChanges::kChangesMax log.apply() waits for the load to end: all tables pass after max_lag.
@@ -66,16 +66,83 @@ class TableSetListing {
     return state_.patterned.doubt();
   }
   // `is_refused`: somebody must mend something.
-  void fail(std::string_view why, bool is_refused);
+  void fail(std::string_view why, bool is_refused) {
+    const std::scoped_lock lock(state_.mutex);
+    if (!state_.patterned.doubt()) {
+      return;
+    }
+    state_.patterned.failed(state_.clock());
+    state_.report_patterned(is_refused ? filter::State::refused : filter::State::unsynced,
+                            "its tables cannot be listed: " + std::string(why));
+  }
   // Those that are followed, and that this list lacks: while a definition is being carried out a
   // server may not list its table.
-  std::vector<std::string> missing_from(const Tables& tables);
+  std::vector<std::string> missing_from(const Tables& tables) {
+    const std::scoped_lock lock(state_.mutex);
+    std::vector<std::string> missing;
+    for (std::size_t i = 0; i < state_.patterned.targets().size(); ++i) {
+      for (const Place& followed : state_.there()) {
+        if (followed.feed->target().ns == state_.patterned.targets()[i].ns &&
+            std::ranges::find(tables[i], followed.feed->table()) == tables[i].end()) {
+          missing.push_back(followed.feed->table());
+        }
+      }
+    }
+    return missing;
+  }
   // False: there is new doubt, ask again. New tables are due.
-  bool set(std::uint64_t doubt, const Tables& tables);
+  bool set(std::uint64_t doubt, const Tables& tables) {
+    typename State::Lock lock(state_.mutex);
+    state_.wait_for_pauses(lock);
+    if (state_.patterned.doubt() != doubt) {
+      return false;
+    }
+    for (std::size_t i = 0; i < state_.patterned.targets().size(); ++i) {
+      const Target& target = state_.patterned.targets()[i];
+      for (Place& followed : state_.there()) {
+        if (followed.feed->target().ns == target.ns &&
+            std::ranges::find(tables[i], followed.feed->table()) == tables[i].end()) {
+          state_.drop(followed.current);
+          state_.drop(followed.next);
+          followed = Place{nullptr, followed.loads};
+        }
+      }
+      state_.feeds.set_tables(target, tables[i]);
+    }
+    for (Feed& feed : state_.feeds) {
+      if (std::ranges::find(state_.tables, &feed, &Place::feed) == state_.tables.end()) {
+        const auto place =
+            std::ranges::find(state_.tables, static_cast<Feed*>(nullptr), &Place::feed);
+        if (place == state_.tables.end()) {
+          state_.tables.emplace_back(&feed);
+        } else {
+          *place = Place{&feed, place->loads};
+        }
+      }
+    }
+    return state_.patterned.settle(doubt);
+  }
   // Of the tables that patterns find the server has just now those of which `has(name)` holds: if
   // one that is followed has gone there is doubt, also if nobody could read it.
   template <class Has>
-  void see_all(const Has& has);
+  void see_all(const Has& has) {
+    const std::scoped_lock lock(state_.mutex);
+    if (state_.patterned.doubt()) {
+      return;
+    }
+    const bool has_gone =
+        std::ranges::any_of(state_.patterned.targets(), [&](const Target& target) {
+          const auto& named = target.settings.source.tables;
+          return std::ranges::any_of(state_.there(), [&](const Place& followed) {
+            const std::string& table = followed.feed->table();
+            return followed.feed->target().ns == target.ns && !has(table) &&
+                   std::ranges::find(named, table) == named.end();
+          });
+        });
+    if (has_gone) {
+      state_.patterned.begin_doubt();
+    }
+  }
   bool is_gone(TableIndex index) const {
     const std::scoped_lock lock(state_.mutex);
     return state_.tables[index].feed == nullptr;
@@ -87,85 +154,6 @@ class TableSetListing {
 
   State& state_;
 };
-
-template <class Log>
-void TableSetListing<Log>::fail(std::string_view why, bool is_refused) {
-  const std::scoped_lock lock(state_.mutex);
-  if (!state_.patterned.doubt()) {
-    return;
-  }
-  state_.patterned.failed(state_.clock());
-  state_.report_patterned(is_refused ? filter::State::refused : filter::State::unsynced,
-                          "its tables cannot be listed: " + std::string(why));
-}
-
-template <class Log>
-std::vector<std::string> TableSetListing<Log>::missing_from(const Tables& tables) {
-  const std::scoped_lock lock(state_.mutex);
-  std::vector<std::string> missing;
-  for (std::size_t i = 0; i < state_.patterned.targets().size(); ++i) {
-    for (const Place& followed : state_.there()) {
-      if (followed.feed->target().ns == state_.patterned.targets()[i].ns &&
-          std::ranges::find(tables[i], followed.feed->table()) == tables[i].end()) {
-        missing.push_back(followed.feed->table());
-      }
-    }
-  }
-  return missing;
-}
-
-template <class Log>
-template <class Has>
-void TableSetListing<Log>::see_all(const Has& has) {
-  const std::scoped_lock lock(state_.mutex);
-  if (state_.patterned.doubt()) {
-    return;
-  }
-  const bool has_gone = std::ranges::any_of(state_.patterned.targets(), [&](const Target& target) {
-    const auto& named = target.settings.source.tables;
-    return std::ranges::any_of(state_.there(), [&](const Place& followed) {
-      const std::string& table = followed.feed->table();
-      return followed.feed->target().ns == target.ns && !has(table) &&
-             std::ranges::find(named, table) == named.end();
-    });
-  });
-  if (has_gone) {
-    state_.patterned.begin_doubt();
-  }
-}
-
-template <class Log>
-bool TableSetListing<Log>::set(std::uint64_t doubt, const Tables& tables) {
-  typename State::Lock lock(state_.mutex);
-  state_.wait_for_pauses(lock);
-  if (state_.patterned.doubt() != doubt) {
-    return false;
-  }
-  for (std::size_t i = 0; i < state_.patterned.targets().size(); ++i) {
-    const Target& target = state_.patterned.targets()[i];
-    for (Place& followed : state_.there()) {
-      if (followed.feed->target().ns == target.ns &&
-          std::ranges::find(tables[i], followed.feed->table()) == tables[i].end()) {
-        state_.drop(followed.current);
-        state_.drop(followed.next);
-        followed = Place{nullptr, followed.loads};
-      }
-    }
-    state_.feeds.set_tables(target, tables[i]);
-  }
-  for (Feed& feed : state_.feeds) {
-    if (std::ranges::find(state_.tables, &feed, &Place::feed) == state_.tables.end()) {
-      const auto place =
-          std::ranges::find(state_.tables, static_cast<Feed*>(nullptr), &Place::feed);
-      if (place == state_.tables.end()) {
-        state_.tables.emplace_back(&feed);
-      } else {
-        *place = Place{&feed, place->loads};
-      }
-    }
-  }
-  return state_.patterned.settle(doubt);
-}
 
 // A set of tables, for whoever keeps them between runs (restore.h, server_follower.h).
 //
@@ -188,13 +176,42 @@ class TableSetCheckpoints {
   explicit TableSetCheckpoints(TableSetState<Log>& state) : state_(state) {}
 
   // A table as it was at its checkpoint's position, which position() may be behind.
-  void adopt(TableIndex index, typename Log::Plan plan, Checkpoint<Log> checkpoint);
+  void adopt(TableIndex index, typename Log::Plan plan, Checkpoint<Log> checkpoint) {
+    const std::scoped_lock lock(state_.mutex);
+    Place& followed = state_.tables[index];
+    followed.current =
+        std::make_unique<TableRows<Log>>(std::move(plan), *followed.feed, state_.proofs);
+    followed.current->is_out_of_step = true;  // stays so if there is no memory for what follows
+    state_.applier->join(followed.current->table);
+    followed.feed->snapshot_begins(state_.clock());
+    followed.feed->publish(std::move(checkpoint.loaded));
+    followed.current->feed.go_live();
+    followed.current->feed.begin_behind(std::move(checkpoint.position));
+    followed.current->is_out_of_step = false;
+    followed.published_at = state_.clock();
+    followed.is_due = false;
+  }
   // Until `every` has passed, or a load was published. False: stopped.
-  bool wait_until_due(std::chrono::nanoseconds every, const std::stop_token& stop);
+  bool wait_until_due(std::chrono::nanoseconds every, const std::stop_token& stop) {
+    typename State::Lock lock(state_.mutex);
+    // Not among those who wait for the log: publish() wakes it, not every event.
+    state_.moved.wait_for(lock, stop, every, [this] { return state_.has_published; });
+    state_.has_published = false;
+    return !stop.stop_requested();
+  }
   // Nothing if it is not in step.
-  std::optional<TableVersion> version(TableIndex index);
+  std::optional<TableVersion> version(TableIndex index) {
+    const std::scoped_lock lock(state_.mutex);
+    return can_be_kept(index) ? std::optional(version_of(index)) : std::nullopt;
+  }
   // What a table was read of lies behind the last group, which alone shows that a log is the same.
-  bool needs_group() const;
+  bool needs_group() const {
+    const std::scoped_lock lock(state_.mutex);
+    return std::ranges::any_of(state_.there(), [this](const Place& followed) {
+      return followed.is_in_step() &&
+             !followed.current->feed.has_reached(state_.applier->last_end());
+    });
+  }
   // What has not changed since it was these versions, as of now.
   struct Unchanged {
     std::set<TableIndex> tables;
@@ -202,11 +219,35 @@ class TableSetCheckpoints {
     std::string resume;               // CheckpointFacts'
   };
   // Nothing: there is none.
-  std::optional<Unchanged> unchanged(const std::map<TableIndex, TableVersion>& since);
+  std::optional<Unchanged> unchanged(const std::map<TableIndex, TableVersion>& since) {
+    const std::scoped_lock lock(state_.mutex);
+    Unchanged now;
+    for (const auto& [index, version] : since) {
+      if (can_be_kept(index) && !has_erasures(index) && version_of(index) == version) {
+        now.tables.insert(index);
+      }
+    }
+    if (now.tables.empty()) {
+      return std::nullopt;
+    }
+    now.position = state_.applier->resume_position();
+    if (const std::optional<typename Log::Group>& last = state_.applier->last_group()) {
+      now.resume = Log::resume_text(state_.applier->position(), *last);
+    }
+    return now;
+  }
   // If it was refused alone, and not loaded since: where its file would be, which is of no use.
   std::optional<std::string> useless_file(TableIndex index,
                                           const StorageDirectory& directory,
-                                          std::string_view source);
+                                          std::string_view source) {
+    const std::scoped_lock lock(state_.mutex);
+    const Place& followed = state_.tables[index];
+    if (!followed.is_there() || !followed.is_refused) {
+      return std::nullopt;
+    }
+    return directory.filter_path(
+        source, followed.feed->target().settings.name, followed.feed->table());
+  }
   // Without putting it in its place. Nothing is applied meanwhile, so that nothing new is proven if
   // it takes long. An error also if it is not in step, or if the server has not committed by
   // `until` what its log has deleted.
@@ -215,7 +256,15 @@ class TableSetCheckpoints {
       const StorageDirectory& directory,
       std::string_view source,
       std::string_view server,
-      TimePoint until);
+      TimePoint until) {
+    typename State::Lock lock(state_.mutex);
+    const Pause pause(state_, lock);
+    if (!state_.moved.wait_until(lock, until, [&] { return !has_erasures(index); })) {
+      return unwritable("the server has not committed what its log has");
+    }
+    return can_be_kept(index) ? write_paused(lock, index, directory, source, server)
+                              : unwritable("the table is out of step");
+  }
 
  private:
   using State = TableSetState<Log>;
@@ -246,159 +295,50 @@ class TableSetCheckpoints {
     return std::unexpected(
         filter::FilterFileError{.fault = filter::FilterFileFault::unwritable, .what = why});
   }
-  bool can_be_kept(TableIndex index) const;
-  TableVersion version_of(TableIndex index) const;
-  bool has_erasures(TableIndex index) const;
+  bool can_be_kept(TableIndex index) const {
+    const Place& followed = state_.tables[index];
+    return state_.why_void.empty() && state_.applier->last_group() &&
+           !state_.applier->is_expecting() && followed.is_in_step() &&
+           followed.current->feed.has_reached(state_.applier->last_end());
+  }
+  TableVersion version_of(TableIndex index) const {
+    const Place& followed = state_.tables[index];
+    return {.load = followed.loads,
+            .changes = followed.current->feed.changes(),
+            .will_change = has_erasures(index)};
+  }
+  bool has_erasures(TableIndex index) const {
+    const Place& followed = state_.tables[index];
+    return followed.is_in_step() && followed.current->feed.has_erasures();
+  }
   Written write_paused(Lock& lock,
                        TableIndex index,
                        const StorageDirectory& directory,
                        std::string_view source,
-                       std::string_view server);
+                       std::string_view server) {
+    Place& followed = state_.tables[index];
+    const std::string path = directory.filter_path(
+        source, followed.feed->target().settings.name, followed.feed->table());
+    const std::optional<typename Log::Group>& last = state_.applier->last_group();
+    if (!last) {
+      return unwritable("nothing of the log has been seen");
+    }
+    filter::FilterFileLabel label =
+        checkpoint_label({.resume = Log::resume_text(state_.applier->position(), *last),
+                          .largest_id = followed.feed->largest_id(),
+                          .ids_grow = followed.feed->ids_grow(),
+                          .server = server},
+                         Log::definition_hash(followed.feed->target(), followed.current->plan));
+    label.attachment = followed.feed->live().writable_isolated().bytes();
+    const filter::CuckooFilter& filter = *followed.feed->live().writable();
+    lock.unlock();
+    auto written = filter::WrittenFilterFile::write(path, filter, label);
+    lock.lock();
+    return written;
+  }
 
   State& state_;
 };
-
-template <class Log>
-void TableSetCheckpoints<Log>::adopt(TableIndex index,
-                                     typename Log::Plan plan,
-                                     Checkpoint<Log> checkpoint) {
-  const std::scoped_lock lock(state_.mutex);
-  Place& followed = state_.tables[index];
-  followed.current =
-      std::make_unique<TableRows<Log>>(std::move(plan), *followed.feed, state_.proofs);
-  followed.current->is_out_of_step = true;  // stays so if there is no memory for what follows
-  state_.applier->join(followed.current->table);
-  followed.feed->snapshot_begins(state_.clock());
-  followed.feed->publish(std::move(checkpoint.loaded));
-  followed.current->feed.go_live();
-  followed.current->feed.begin_behind(std::move(checkpoint.position));
-  followed.current->is_out_of_step = false;
-  followed.published_at = state_.clock();
-  followed.is_due = false;
-}
-
-template <class Log>
-bool TableSetCheckpoints<Log>::wait_until_due(std::chrono::nanoseconds every,
-                                              const std::stop_token& stop) {
-  typename State::Lock lock(state_.mutex);
-  // Not among those who wait for the log: publish() wakes it, not every event.
-  state_.moved.wait_for(lock, stop, every, [this] { return state_.has_published; });
-  state_.has_published = false;
-  return !stop.stop_requested();
-}
-
-template <class Log>
-bool TableSetCheckpoints<Log>::can_be_kept(TableIndex index) const {
-  const Place& followed = state_.tables[index];
-  return state_.why_void.empty() && state_.applier->last_group() &&
-         !state_.applier->is_expecting() && followed.is_in_step() &&
-         followed.current->feed.has_reached(state_.applier->last_end());
-}
-
-template <class Log>
-bool TableSetCheckpoints<Log>::needs_group() const {
-  const std::scoped_lock lock(state_.mutex);
-  return std::ranges::any_of(state_.there(), [this](const Place& followed) {
-    return followed.is_in_step() && !followed.current->feed.has_reached(state_.applier->last_end());
-  });
-}
-
-template <class Log>
-std::optional<TableVersion> TableSetCheckpoints<Log>::version(TableIndex index) {
-  const std::scoped_lock lock(state_.mutex);
-  return can_be_kept(index) ? std::optional(version_of(index)) : std::nullopt;
-}
-
-template <class Log>
-TableVersion TableSetCheckpoints<Log>::version_of(TableIndex index) const {
-  const Place& followed = state_.tables[index];
-  return {.load = followed.loads,
-          .changes = followed.current->feed.changes(),
-          .will_change = has_erasures(index)};
-}
-
-template <class Log>
-auto TableSetCheckpoints<Log>::unchanged(const std::map<TableIndex, TableVersion>& since)
-    -> std::optional<Unchanged> {
-  const std::scoped_lock lock(state_.mutex);
-  Unchanged now;
-  for (const auto& [index, version] : since) {
-    if (can_be_kept(index) && !has_erasures(index) && version_of(index) == version) {
-      now.tables.insert(index);
-    }
-  }
-  if (now.tables.empty()) {
-    return std::nullopt;
-  }
-  now.position = state_.applier->resume_position();
-  if (const std::optional<typename Log::Group>& last = state_.applier->last_group()) {
-    now.resume = Log::resume_text(state_.applier->position(), *last);
-  }
-  return now;
-}
-
-template <class Log>
-std::optional<std::string> TableSetCheckpoints<Log>::useless_file(TableIndex index,
-                                                                  const StorageDirectory& directory,
-                                                                  std::string_view source) {
-  const std::scoped_lock lock(state_.mutex);
-  const Place& followed = state_.tables[index];
-  if (!followed.is_there() || !followed.is_refused) {
-    return std::nullopt;
-  }
-  return directory.filter_path(
-      source, followed.feed->target().settings.name, followed.feed->table());
-}
-
-template <class Log>
-std::expected<filter::WrittenFilterFile, filter::FilterFileError> TableSetCheckpoints<Log>::write(
-    TableIndex index,
-    const StorageDirectory& directory,
-    std::string_view source,
-    std::string_view server,
-    TimePoint until) {
-  typename State::Lock lock(state_.mutex);
-  const Pause pause(state_, lock);
-  if (!state_.moved.wait_until(lock, until, [&] { return !has_erasures(index); })) {
-    return unwritable("the server has not committed what its log has");
-  }
-  return can_be_kept(index) ? write_paused(lock, index, directory, source, server)
-                            : unwritable("the table is out of step");
-}
-
-template <class Log>
-bool TableSetCheckpoints<Log>::has_erasures(TableIndex index) const {
-  const Place& followed = state_.tables[index];
-  return followed.is_in_step() && followed.current->feed.has_erasures();
-}
-
-template <class Log>
-std::expected<filter::WrittenFilterFile, filter::FilterFileError>
-TableSetCheckpoints<Log>::write_paused(Lock& lock,
-                                       TableIndex index,
-                                       const StorageDirectory& directory,
-                                       std::string_view source,
-                                       std::string_view server) {
-  Place& followed = state_.tables[index];
-  const std::string path =
-      directory.filter_path(source, followed.feed->target().settings.name, followed.feed->table());
-  const std::optional<typename Log::Group>& last = state_.applier->last_group();
-  if (!last) {
-    return unwritable("nothing of the log has been seen");
-  }
-  filter::FilterFileLabel label =
-      checkpoint_label({.resume = Log::resume_text(state_.applier->position(), *last),
-                        .largest_id = followed.feed->largest_id(),
-                        .ids_grow = followed.feed->ids_grow(),
-                        .server = server},
-                       Log::definition_hash(followed.feed->target(), followed.current->plan));
-  label.attachment = followed.feed->live().writable_isolated().bytes();
-  const filter::CuckooFilter& filter = *followed.feed->live().writable();
-  lock.unlock();
-  auto written = filter::WrittenFilterFile::write(path, filter, label);
-  lock.lock();
-  return written;
-}
 
 template <class Log>
 class TableSet {

@@ -33,7 +33,41 @@ class TableSetLog {
   // --- where it is ---
   // Everything anew: all tables are due, from here on. `groups`: of which the position rests on the
   // first, if there are any: the stream must come by each of them, as it is remembered.
-  void begin_at(Position position, std::vector<Group> groups = {});
+  void begin_at(Position position, std::vector<Group> groups = {}) {
+    const std::scoped_lock lock(state_.mutex);
+    for (Place& followed : state_.there()) {
+      followed.feed->expire();
+      followed.current.reset();
+      followed.next.reset();
+      followed.is_being_read = false;
+      followed.is_due = true;
+      followed.due_at = {};
+      if (state_.is_refused) {
+        followed.feed->report_mended();
+      }
+    }
+    if (std::exchange(state_.is_refused, false)) {
+      state_.report_patterned(filter::State::loading,
+                              "it is not refused any more: looking for its tables");
+    }
+    state_.proofs.begin_at(position);
+    state_.why_void = {};
+    state_.status.moved_to(position);
+    state_.patterned.begin_doubt();
+    using Table = typename Log::Table;
+    state_.applier = std::make_unique<typename Log::Applier>(
+        std::move(position),
+        typename Log::Applier::Calls{
+            .on_out_of_step = [this](Table& table,
+                                     std::string_view why) { state_.put_out_of_step(table, why); },
+            .on_definition = [this] { state_.patterned.begin_doubt(); },
+            .on_other_table = [this](std::string_view schema,
+                                     std::string_view table) { see_table(schema, table); },
+        });
+    if (!groups.empty()) {
+      state_.applier->rest_on(std::move(groups));
+    }
+  }
   bool has_begun() const {
     const std::scoped_lock lock(state_.mutex);
     return state_.applier != nullptr;
@@ -55,17 +89,89 @@ class TableSetLog {
     return state_.applier != nullptr && state_.applier->last_group().has_value();
   }
   // The stream begins, on this server.
-  void reconnected(const typename Log::Format& format, std::string_view server);
+  void reconnected(const typename Log::Format& format, std::string_view server) {
+    const std::scoped_lock lock(state_.mutex);
+    const std::uint64_t log_of = filter::hash_of_definition(server);
+    for (Place& followed : state_.there()) {
+      if (!followed.is_in_step()) {
+        continue;
+      }
+      TableRows<Log>& rows = *followed.current;
+      rows.feed.forget_committed();
+      if (rows.feed.has_erasures() && log_of != state_.applier->log_of()) {
+        state_.take_out_of_step(
+            rows, "rows were deleted on another server, which had not been seen to commit that");
+      }
+    }
+    state_.applier->reconnected(format, log_of);
+    state_.status.moved_to(
+        state_.applier->position());  // it may be set back, until it is known again
+    state_.proofs.forget_unproven();
+    state_.status.following();
+  }
 
   // --- what comes ---
   // One event. An error: the stream is of no more use.
   std::expected<void, std::string> apply(const typename Log::Event& event,
-                                         const std::stop_token& stop);
+                                         const std::stop_token& stop) {
+    typename State::Lock lock(state_.mutex);
+    while (must_wait() && !state_.wait(lock, stop, [this] { return !must_wait(); })) {
+      if (stop.stop_requested()) {
+        return {};
+      }
+      if (state_.pauses == 0 && !is_any_load_full()) {
+        return std::unexpected("the server does not commit what its log has");
+      }
+    }
+    try {
+      const auto applied = state_.applier->apply(event);
+      if (applied && *applied) {
+        state_.status.moved_to(state_.applier->position());
+        prove_what_is_covered();
+      }
+      if (const std::string_view why = state_.applier->why_void(); !why.empty()) {
+        state_.make_void(why);
+      }
+      if (state_.waiting > 0) {
+        state_.moved.notify_all();
+      }
+      return applied ? std::expected<void, std::string>() : std::unexpected(applied.error());
+    } catch (...) {
+      state_.make_void(kInPart);
+      throw;
+    }
+  }
   // The server has committed so much of its log: rows that were deleted by then are gone for all.
-  void see_committed(typename Log::Committed committed);
+  void see_committed(typename Log::Committed committed) {
+    const std::scoped_lock lock(state_.mutex);
+    if (!state_.applier || !state_.why_void.empty() || state_.applier->is_expecting()) {
+      return;
+    }
+    state_.applier->judge(committed);
+    try {
+      for (Place& followed : state_.there()) {
+        erase_what_is(committed, followed);
+      }
+    } catch (...) {
+      state_.make_void(kInPart);
+      throw;
+    }
+    state_.moved.notify_all();
+  }
   // All that was committed before `at` is in the log up to `position` and `place`: proven as soon
   // as these are applied.
-  void prove(TimePoint at, const Position& position, const typename Log::Place& place = {});
+  void prove(TimePoint at, const Position& position, const typename Log::Place& place = {}) {
+    const std::scoped_lock lock(state_.mutex);
+    if (!state_.applier || !state_.why_void.empty()) {
+      return;
+    }
+    const bool is_too_short = state_.applier->expects_more_than(position);
+    if (!state_.proofs.add(at, state_.clock(), position, place) || is_too_short) {
+      state_.make_void(kOtherLog);
+      return;
+    }
+    prove_what_is_covered();
+  }
   // The server keeps so many bytes of its log for us.
   void retains(std::uint64_t bytes) { state_.status.retains(bytes); }
   // Following it took so many transactions of the server's.
@@ -80,7 +186,20 @@ class TableSetLog {
   }
 
   // --- what is lost ---
-  void report_lost(std::string_view why);
+  void report_lost(std::string_view why) {
+    const std::scoped_lock lock(state_.mutex);
+    state_.status.lost(why);
+    for (Place& followed : state_.there()) {
+      if (state_.is_refused) {
+        followed.feed->report(filter::State::down, why);
+      } else {
+        followed.feed->report_unless_refused(filter::State::down, why);
+      }
+    }
+    if (state_.patterned.doubt()) {
+      state_.report_patterned(filter::State::down, why);
+    }
+  }
   // It means nothing any more, and nothing is proven until begin_at().
   void forget_position() {
     const std::scoped_lock lock(state_.mutex);
@@ -88,7 +207,15 @@ class TableSetLog {
     state_.patterned.begin_doubt();
   }
   // The source as a whole; behind forget_position().
-  void report_refused(std::string_view why);
+  void report_refused(std::string_view why) {
+    const std::scoped_lock lock(state_.mutex);
+    state_.is_refused = true;
+    state_.status.refused(why);
+    for (Place& followed : state_.there()) {
+      followed.feed->refuse(filter::State::refused, why);
+    }
+    state_.report_patterned(filter::State::refused, why);
+  }
   void expire_all() {
     const std::scoped_lock lock(state_.mutex);
     for (Place& followed : state_.there()) {
@@ -105,230 +232,68 @@ class TableSetLog {
       "the server has transactions that its log does not have (gtid_purged was set, or they were "
       "committed with sql_log_bin = 0)";
 
-  void prove_what_is_covered();
-  void erase_what_is(const typename Log::Committed& committed, Place& followed);
+  void prove_what_is_covered() {
+    if (!state_.why_void.empty() || state_.applier->is_expecting()) {
+      return;
+    }
+    const auto at = state_.proofs.take_proven(state_.applier->position(), state_.applier->place());
+    if (state_.proofs.is_lacking(state_.applier->position(), state_.applier->place())) {
+      state_.make_void(kLacks);
+      return;
+    }
+    if (!at) {
+      return;
+    }
+    state_.status.proven(*at);
+    for (Place& followed : state_.there()) {
+      if (followed.is_in_step() && followed.current->feed.has_reached(state_.applier->position())) {
+        followed.feed->measure_growth(*at);
+        followed.feed->prove(*at);
+      }
+    }
+    state_.asking.proven();
+  }
+  void erase_what_is(const typename Log::Committed& committed, Place& followed) {
+    if (!followed.is_in_step()) {
+      return;
+    }
+    TableRows<Log>& rows = *followed.current;
+    if (const auto made = rows.feed.make_erasures(committed); !made) {
+      state_.take_out_of_step(rows, made.error());
+    }
+  }
   // Before the log goes on.
-  bool must_wait() const;
+  bool must_wait() const {
+    // A log that is resumed must show its last group first: before that no word of the server
+    // counts.
+    return state_.pauses > 0 || is_any_load_full() ||
+           (!state_.applier->is_expecting() &&
+            std::ranges::any_of(state_.tables, [](const Place& followed) {
+              return followed.is_in_step() && followed.current->feed.has_too_many_erasures();
+            }));
+  }
   bool is_any_load_full() const {
     return std::ranges::any_of(state_.tables, [](const Place& followed) {
       return followed.next && followed.next->feed.pending().is_full();
     });
   }
-  void see_table(std::string_view schema, std::string_view table);
+  // A table whose definition was not logged, or that we were not shown.
+  void see_table(std::string_view schema, std::string_view table) {
+    if (schema != state_.schema || state_.patterned.doubt()) {
+      return;
+    }
+    const bool is_news = std::ranges::any_of(state_.patterned.targets(), [&](const Target& target) {
+      return PatternedTables::matches(target, table) &&
+             std::ranges::none_of(state_.there(), [&](const Place& followed) {
+               return followed.feed->target().ns == target.ns && followed.feed->table() == table;
+             });
+    });
+    if (is_news) {
+      state_.patterned.begin_doubt();
+    }
+  }
 
   State& state_;
 };
-
-template <class Log>
-void TableSetLog<Log>::begin_at(Position position, std::vector<Group> groups) {
-  const std::scoped_lock lock(state_.mutex);
-  for (Place& followed : state_.there()) {
-    followed.feed->expire();
-    followed.current.reset();
-    followed.next.reset();
-    followed.is_being_read = false;
-    followed.is_due = true;
-    followed.due_at = {};
-    if (state_.is_refused) {
-      followed.feed->report_mended();
-    }
-  }
-  if (std::exchange(state_.is_refused, false)) {
-    state_.report_patterned(filter::State::loading,
-                            "it is not refused any more: looking for its tables");
-  }
-  state_.proofs.begin_at(position);
-  state_.why_void = {};
-  state_.status.moved_to(position);
-  state_.patterned.begin_doubt();
-  using Table = typename Log::Table;
-  state_.applier = std::make_unique<typename Log::Applier>(
-      std::move(position),
-      typename Log::Applier::Calls{
-          .on_out_of_step = [this](Table& table,
-                                   std::string_view why) { state_.put_out_of_step(table, why); },
-          .on_definition = [this] { state_.patterned.begin_doubt(); },
-          .on_other_table = [this](std::string_view schema,
-                                   std::string_view table) { see_table(schema, table); },
-      });
-  if (!groups.empty()) {
-    state_.applier->rest_on(std::move(groups));
-  }
-}
-
-template <class Log>
-void TableSetLog<Log>::reconnected(const typename Log::Format& format, std::string_view server) {
-  const std::scoped_lock lock(state_.mutex);
-  const std::uint64_t log_of = filter::hash_of_definition(server);
-  for (Place& followed : state_.there()) {
-    if (!followed.is_in_step()) {
-      continue;
-    }
-    TableRows<Log>& rows = *followed.current;
-    rows.feed.forget_committed();
-    if (rows.feed.has_erasures() && log_of != state_.applier->log_of()) {
-      state_.take_out_of_step(
-          rows, "rows were deleted on another server, which had not been seen to commit that");
-    }
-  }
-  state_.applier->reconnected(format, log_of);
-  state_.status.moved_to(
-      state_.applier->position());  // it may be set back, until it is known again
-  state_.proofs.forget_unproven();
-  state_.status.following();
-}
-
-template <class Log>
-std::expected<void, std::string> TableSetLog<Log>::apply(const typename Log::Event& event,
-                                                         const std::stop_token& stop) {
-  typename State::Lock lock(state_.mutex);
-  while (must_wait() && !state_.wait(lock, stop, [this] { return !must_wait(); })) {
-    if (stop.stop_requested()) {
-      return {};
-    }
-    if (state_.pauses == 0 && !is_any_load_full()) {
-      return std::unexpected("the server does not commit what its log has");
-    }
-  }
-  try {
-    const auto applied = state_.applier->apply(event);
-    if (applied && *applied) {
-      state_.status.moved_to(state_.applier->position());
-      prove_what_is_covered();
-    }
-    if (const std::string_view why = state_.applier->why_void(); !why.empty()) {
-      state_.make_void(why);
-    }
-    if (state_.waiting > 0) {
-      state_.moved.notify_all();
-    }
-    return applied ? std::expected<void, std::string>() : std::unexpected(applied.error());
-  } catch (...) {
-    state_.make_void(kInPart);
-    throw;
-  }
-}
-
-template <class Log>
-bool TableSetLog<Log>::must_wait() const {
-  // A log that is resumed must show its last group first: before that no word of the server counts.
-  return state_.pauses > 0 || is_any_load_full() ||
-         (!state_.applier->is_expecting() &&
-          std::ranges::any_of(state_.tables, [](const Place& followed) {
-            return followed.is_in_step() && followed.current->feed.has_too_many_erasures();
-          }));
-}
-
-template <class Log>
-void TableSetLog<Log>::prove(TimePoint at,
-                             const Position& position,
-                             const typename Log::Place& place) {
-  const std::scoped_lock lock(state_.mutex);
-  if (!state_.applier || !state_.why_void.empty()) {
-    return;
-  }
-  const bool is_too_short = state_.applier->expects_more_than(position);
-  if (!state_.proofs.add(at, state_.clock(), position, place) || is_too_short) {
-    state_.make_void(kOtherLog);
-    return;
-  }
-  prove_what_is_covered();
-}
-
-template <class Log>
-void TableSetLog<Log>::prove_what_is_covered() {
-  if (!state_.why_void.empty() || state_.applier->is_expecting()) {
-    return;
-  }
-  const auto at = state_.proofs.take_proven(state_.applier->position(), state_.applier->place());
-  if (state_.proofs.is_lacking(state_.applier->position(), state_.applier->place())) {
-    state_.make_void(kLacks);
-    return;
-  }
-  if (!at) {
-    return;
-  }
-  state_.status.proven(*at);
-  for (Place& followed : state_.there()) {
-    if (followed.is_in_step() && followed.current->feed.has_reached(state_.applier->position())) {
-      followed.feed->measure_growth(*at);
-      followed.feed->prove(*at);
-    }
-  }
-  state_.asking.proven();
-}
-
-template <class Log>
-void TableSetLog<Log>::see_committed(typename Log::Committed committed) {
-  const std::scoped_lock lock(state_.mutex);
-  if (!state_.applier || !state_.why_void.empty() || state_.applier->is_expecting()) {
-    return;
-  }
-  state_.applier->judge(committed);
-  try {
-    for (Place& followed : state_.there()) {
-      erase_what_is(committed, followed);
-    }
-  } catch (...) {
-    state_.make_void(kInPart);
-    throw;
-  }
-  state_.moved.notify_all();
-}
-
-template <class Log>
-void TableSetLog<Log>::erase_what_is(const typename Log::Committed& committed, Place& followed) {
-  if (!followed.is_in_step()) {
-    return;
-  }
-  TableRows<Log>& rows = *followed.current;
-  if (const auto made = rows.feed.make_erasures(committed); !made) {
-    state_.take_out_of_step(rows, made.error());
-  }
-}
-
-template <class Log>
-void TableSetLog<Log>::report_lost(std::string_view why) {
-  const std::scoped_lock lock(state_.mutex);
-  state_.status.lost(why);
-  for (Place& followed : state_.there()) {
-    if (state_.is_refused) {
-      followed.feed->report(filter::State::down, why);
-    } else {
-      followed.feed->report_unless_refused(filter::State::down, why);
-    }
-  }
-  if (state_.patterned.doubt()) {
-    state_.report_patterned(filter::State::down, why);
-  }
-}
-
-template <class Log>
-void TableSetLog<Log>::report_refused(std::string_view why) {
-  const std::scoped_lock lock(state_.mutex);
-  state_.is_refused = true;
-  state_.status.refused(why);
-  for (Place& followed : state_.there()) {
-    followed.feed->refuse(filter::State::refused, why);
-  }
-  state_.report_patterned(filter::State::refused, why);
-}
-
-// A table whose definition was not logged, or that we were not shown.
-template <class Log>
-void TableSetLog<Log>::see_table(std::string_view schema, std::string_view table) {
-  if (schema != state_.schema || state_.patterned.doubt()) {
-    return;
-  }
-  const bool is_news = std::ranges::any_of(state_.patterned.targets(), [&](const Target& target) {
-    return PatternedTables::matches(target, table) &&
-           std::ranges::none_of(state_.there(), [&](const Place& followed) {
-             return followed.feed->target().ns == target.ns && followed.feed->table() == table;
-           });
-  });
-  if (is_news) {
-    state_.patterned.begin_doubt();
-  }
-}
 
 }  // namespace cuckooguard::source

@@ -9,6 +9,7 @@
 
 #include "config/password_file.h"
 #include "mysql/session.h"
+#include "source/then.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -155,19 +156,12 @@ Expected<Connection> Connection::open(const Login& login) {
 }
 
 Done Connection::run(std::string_view sql) {
-  const auto rows = ask(sql);
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
-  return {};
+  auto rows = ask(sql);
+  return rows ? Done() : std::unexpected(std::move(rows.error()));
 }
 
 Expected<Answer> Connection::ask(std::string_view sql) {
-  auto rows = stream(sql);
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
-  return rows->all();
+  return then(stream(sql), [](Rows rows) { return rows.all(); });
 }
 
 std::vector<Record> Result::records() && {
@@ -182,15 +176,7 @@ std::vector<Record> Result::records() && {
 }
 
 Expected<std::vector<Record>> Connection::ask_by_name(std::string_view sql) {
-  MYSQL* const raw = connection_.get();
-  if (mysql_real_query(raw, sql.data(), sql.size()) != 0) {
-    return std::unexpected(error());
-  }
-  auto all = result();
-  if (!all) {
-    return std::unexpected(std::move(all.error()));
-  }
-  return std::move(*all).records();
+  return then(then(stream(sql), result), [](Result all) { return std::move(all).records(); });
 }
 
 Done Connection::allow_several() {
@@ -205,7 +191,7 @@ Expected<std::vector<Result>> Connection::ask_several(std::string_view sql) {
   std::vector<Result> all;
   int left = mysql_real_query(raw, sql.data(), sql.size());
   for (; left == 0; left = mysql_next_result(raw)) {
-    auto one = result();
+    auto one = then(rows(), result);
     if (!one) {
       ::shutdown(socket_, SHUT_RDWR);  // what is left would be taken for the next answer
       return std::unexpected(std::move(one.error()));
@@ -219,19 +205,20 @@ Expected<std::vector<Result>> Connection::ask_several(std::string_view sql) {
 }
 
 // Of the statement that was run last.
-Expected<Result> Connection::result() {
+Expected<Rows> Connection::rows() {
   MYSQL* const raw = connection_.get();
   MYSQL_RES* const begun = mysql_use_result(raw);
   if (begun == nullptr && mysql_errno(raw) != 0) {
     return std::unexpected(error());
   }
-  Rows rows(raw, begun);
+  return Rows(raw, begun);
+}
+
+Expected<Result> Connection::result(Rows rows) {
   std::vector<std::string> names = rows.names();
-  auto values = rows.all();
-  if (!values) {
-    return std::unexpected(std::move(values.error()));
-  }
-  return Result{.names = std::move(names), .rows = *std::move(values)};
+  return then(rows.all(), [&names](Answer values) {
+    return Result{.names = std::move(names), .rows = std::move(values)};
+  });
 }
 
 Expected<std::optional<std::string>> Connection::value(std::string_view sql) {
@@ -246,15 +233,10 @@ Expected<std::optional<std::string>> Connection::value(std::string_view sql) {
 }
 
 Expected<Rows> Connection::stream(std::string_view sql) {
-  MYSQL* const raw = connection_.get();
-  if (mysql_real_query(raw, sql.data(), sql.size()) != 0) {
+  if (mysql_real_query(connection_.get(), sql.data(), sql.size()) != 0) {
     return std::unexpected(error());
   }
-  MYSQL_RES* const result = mysql_use_result(raw);
-  if (result == nullptr && mysql_errno(raw) != 0) {
-    return std::unexpected(error());
-  }
-  return Rows(raw, result);
+  return rows();
 }
 
 Done Connection::send_command(std::uint8_t command, std::span<const std::byte> payload) {

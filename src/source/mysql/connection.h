@@ -57,6 +57,7 @@ struct Error {
   std::string what;
 
   static Error last_of(st_mysql* connection);
+  static Error refusal(std::string why);  // our own
   bool is_lost() const;
   // Somebody must mend something before we are served: the account, its rights, the server's
   // settings.
@@ -75,8 +76,8 @@ inline std::unexpected<Error> failed(std::string why) {
   return std::unexpected(Error{.code = 0, .what = std::move(why)});
 }
 
-inline std::unexpected<Error> refused(std::string why) {
-  return std::unexpected(Error{.code = kRefusedByUs, .what = std::move(why)});
+inline Error Error::refusal(std::string why) {
+  return {.code = kRefusedByUs, .what = std::move(why)};
 }
 
 // A row's values as text, nullopt for NULL; views into the library's buffer.
@@ -149,7 +150,8 @@ class Connection {
   };
   explicit Connection(std::unique_ptr<st_mysql, Close> connection);
   Error error() const;
-  Expected<Result> result();
+  Expected<Rows> rows();
+  static Expected<Result> result(Rows rows);
 
   std::unique_ptr<st_mysql, Close> connection_;
   int socket_ = -1;

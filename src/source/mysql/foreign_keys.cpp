@@ -169,8 +169,7 @@ std::expected<std::vector<ForeignKey>, std::string> foreign_keys_of(std::string_
   return Reader(create_table).read();
 }
 
-std::expected<std::vector<ForeignKey>, TableTrouble> ask_foreign_keys(Connection& connection,
-                                                                      const TablePlan& table) {
+Planned<std::vector<ForeignKey>> ask_foreign_keys(Connection& connection, const TablePlan& table) {
   constexpr unsigned kTableAccessDenied = 1142;
   const std::string name = quoted_name(table.schema) + "." + quoted_name(table.name);
   const auto shown = connection.ask("SHOW CREATE TABLE " + name);

@@ -36,8 +36,7 @@ std::expected<std::vector<ForeignKey>, std::string> foreign_keys_of(std::string_
 
 // Of a table that is there. A right to some of its columns shows these alone, and no keys: that is
 // refused here, since who is shown the definition is shown all.
-std::expected<std::vector<ForeignKey>, TableTrouble> ask_foreign_keys(Connection& connection,
-                                                                      const TablePlan& table);
+Planned<std::vector<ForeignKey>> ask_foreign_keys(Connection& connection, const TablePlan& table);
 
 // Why the table cannot be followed, if rows go, or what is read of them changes.
 std::optional<std::string> rows_change_unlogged(const TablePlan& table,

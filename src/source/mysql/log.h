@@ -34,7 +34,12 @@ namespace cuckooguard::source::mysql {
 
 class FollowedTable;
 class LogApplier;
+class LogFollower;
+class LogStream;
+class ServerProbe;
 class TableReader;
+struct LogFollowerSettings;
+struct TableReaderSettings;
 
 // The transaction that a change is part of, and where it ends.
 struct CommitMark {
@@ -95,6 +100,15 @@ struct Log {
   using Format = LogBegin;
   using Reader = TableReader;
   using Error = mysql::Error;
+
+  using Connection = mysql::Connection;
+  using Login = mysql::Login;
+  using ReaderSettings = TableReaderSettings;
+  using Stream = LogStream;
+  using Probe = ServerProbe;
+  using Follower = LogFollower;
+  using FollowerSettings = LogFollowerSettings;
+  static constexpr bool kIsWoken = true;
 
   static std::uint64_t definition_hash(const Target& target, const TablePlan& plan);
   static std::string resume_text(const LogPosition& position, const LogGroup& last);

@@ -230,21 +230,12 @@ void PreparedTransactions::note_end(const binlog::Xid& xid) {
 using binlog::QueryKind;
 
 LogApplier::LogApplier(LogPosition position, Calls calls)
-    : position_(std::move(position)), calls_(std::move(calls)) {}
-
-// Of a transaction that is being read already a table would see the rest alone.
-void LogApplier::join(FollowedTable& table) {
-  tables_.join(table);
-  if (!gtid_) {
-    tables_.admit();
-  }
-}
+    : TransactionApplier(std::move(calls)), position_(std::move(position)) {}
 
 void LogApplier::leave(FollowedTable& table) {
-  tables_.leave(table);
+  TransactionApplier::leave(table);
   std::erase(unread_, &table);
   std::erase_if(maps_, [&table](const auto& map) { return map.second == &table; });
-  table.roll_back();
   prepared_.forget(table);
 }
 
@@ -269,9 +260,7 @@ void LogApplier::reconnected(const LogBegin& begin, std::uint64_t log_of) {
   has_moved_ = false;
   place_ = {};
   tables_.admit();
-  for (FollowedTable* const table : tables_.all()) {
-    table->roll_back();
-  }
+  roll_back_tables();
 }
 
 std::expected<bool, std::string> LogApplier::apply(std::string_view event) {
@@ -333,9 +322,7 @@ LogApplier::Applied LogApplier::on(const binlog::MySqlTransaction& begun) {
 
 LogApplier::Applied LogApplier::begin(const LogGtid& gtid) {
   if (gtid_) {  // it had no end: the server was killed while it wrote it, and has rolled it back
-    for (FollowedTable* const table : tables_.all()) {
-      table->roll_back();
-    }
+    roll_back_tables();
   }
   if (is_out_of_order(gtid)) {
     gtid_.reset();  // no checkpoint's position tells, either
@@ -472,23 +459,7 @@ LogApplier::Applied LogApplier::on(const binlog::Unknown&) {
 }
 
 LogApplier::Applied LogApplier::commit() {
-  const CommitMark mark = this->mark();
-  for (FollowedTable* const table : tables_.all()) {
-    if (!table->is_touched()) {
-      continue;
-    }
-    if (const auto changed = table->commit_inserts(mark); !changed) {
-      put_out_of_step(*table, changed.error());
-    }
-  }
-  for (FollowedTable* const table : tables_.all()) {
-    if (!table->is_touched()) {
-      continue;
-    }
-    if (const auto changed = table->commit_erases(mark); !changed) {
-      put_out_of_step(*table, changed.error());
-    }
-  }
+  commit_tables(mark());
   return finish();
 }
 
@@ -507,11 +478,11 @@ LogApplier::Applied LogApplier::finish() {
   const LogGtid gtid = *gtid_;
   gtid_.reset();
   tables_.admit();
-  return compare(gtid);
+  return advance(gtid);
 }
 
-// The group at hand is over: is it the one that was expected?
-LogApplier::Applied LogApplier::compare(const LogGtid& gtid) {
+// The group at hand is over: the position moves behind it, if it is the one that was expected.
+LogApplier::Applied LogApplier::advance(const LogGtid& gtid) {
   LogGroup group{.gtid = gtid,
                  .previous = position_.previous(gtid),
                  .server_id = begun_.server_id,

@@ -25,7 +25,6 @@
 #include <cstdint>
 #include <deque>
 #include <expected>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -166,28 +165,12 @@ class PreparedTransactions {
   std::deque<binlog::Xid> ended_in_order_;      // up to the last one
 };
 
-class LogApplier {
+class LogApplier final : public TransactionApplier<Log> {
  public:
-  struct Calls {
-    std::function<void(FollowedTable& table, std::string_view why)> on_out_of_step;
-    std::function<void()> on_definition = [] {};  // of anything, or perhaps of anything
-    // Rows of a table that nobody follows.
-    std::function<void(std::string_view schema, std::string_view table)> on_other_table =
-        [](std::string_view, std::string_view) {};
-  };
-
   LogApplier(LogPosition position, Calls calls);
 
-  // From the end of the transaction at hand on the table is told of changes: of all that
-  // position(), as of has_joined(), does not cover.
-  void join(FollowedTable& table);
-  bool has_joined(const FollowedTable& table) const { return tables_.has(table); }
-  // A snapshot of the table will be of a position that is still to come: until then it does not
-  // matter to it that rows are committed that were prepared before it has joined.
-  void begin_waiting(FollowedTable& table) { tables_.begin_waiting(table); }
-  void end_waiting(FollowedTable& table) { tables_.end_waiting(table); }
   bool is_prepared_before(const FollowedTable& table) const;
-  void leave(FollowedTable& table);
+  void leave(FollowedTable& table) override;
 
   // One event as the server sends it. True: position() has moved, or place() outside a group, or
   // is_expecting() has ended.
@@ -196,7 +179,6 @@ class LogApplier {
   void reconnected(const LogBegin& begin, std::uint64_t log_of);
 
   // --- whether it is the same log ---
-  std::uint64_t log_of() const { return log_of_; }
   // Groups that position() or a table's checkpoint rests on: the stream must come by each, as it is
   // remembered, or apply() fails. The first is the last that position() covers.
   void rest_on(std::vector<LogGroup> groups);
@@ -205,9 +187,6 @@ class LogApplier {
   bool is_expecting() const { return !expected_.empty() || place() < resumed_until_; }
   // A log that is no longer than this does not have them all.
   bool expects_more_than(const LogPosition& logged) const;
-  // Why apply() has failed: no position counts any more. Empty: it has not, or for something else.
-  // A literal.
-  std::string_view why_void() const { return why_void_; }
   // What position() rests on; nothing before the first group.
   const std::optional<LogGroup>& last_group() const { return last_; }
   // One group before position(), if there is a last one: from there on the log shows whether it is
@@ -230,6 +209,8 @@ class LogApplier {
  private:
   using Applied = std::expected<bool, std::string>;
 
+  bool is_in_transaction() const override { return gtid_.has_value(); }
+
   Applied apply_body(const binlog::EventBody& body);
   Applied on(const binlog::FormatDescription&);
   Applied on(const binlog::MariaDbTransaction& begun);
@@ -249,7 +230,7 @@ class LogApplier {
 
   bool is_expected(const LogGtid& gtid) const;
   Applied begin(const LogGtid& gtid);
-  Applied compare(const LogGtid& gtid);
+  Applied advance(const LogGtid& gtid);
   bool is_out_of_order(const LogGtid& gtid) const;
   Applied commit();
   Applied roll_back();
@@ -262,7 +243,6 @@ class LogApplier {
   }
   // Not if it has the transaction at hand from before.
   bool is_news_to(const FollowedTable& table) const;
-  void put_out_of_step(FollowedTable& table, std::string_view why);
   void put_late_out_of_step(const PreparedTransactions::Rows& rows);
   void put_all_out_of_step(std::string_view why);
   void put_touched_out_of_step();
@@ -270,18 +250,14 @@ class LogApplier {
   LogPosition position_;
   std::optional<LogGroup> last_;
   std::vector<LogGroup> expected_;
-  LogPlace resumed_until_;   // empty: it was not resumed
-  bool has_begun_ = false;   // the stream: a file of it
-  bool was_closed_ = false;  // the last file, by its server
-  std::string_view why_void_;
+  LogPlace resumed_until_;     // empty: it was not resumed
+  bool has_begun_ = false;     // the stream: a file of it
+  bool was_closed_ = false;    // the last file, by its server
   binlog::EventHeader begun_;  // the event that has begun the group at hand
   GroupDigest digest_;
-  std::uint64_t log_of_ = 0;
   LogPlaceCounter place_;
-  Calls calls_;
   binlog::EventDecoder decoder_;
   binlog::PayloadReader payload_;
-  JoinedTables<FollowedTable> tables_;
   std::vector<std::pair<std::uint64_t, FollowedTable*>> maps_;  // of the transaction
   std::vector<FollowedTable*> unread_;  // of the transaction: older definitions than theirs
   std::optional<LogGtid> gtid_;         // of the transaction

@@ -41,11 +41,6 @@ bool LogApplier::is_news_to(const FollowedTable& table) const {
   return !gtid_ || !table.target().has(*gtid_);
 }
 
-void LogApplier::put_out_of_step(FollowedTable& table, std::string_view why) {
-  leave(table);
-  calls_.on_out_of_step(table, why);
-}
-
 void LogApplier::put_all_out_of_step(std::string_view why) {
   calls_.on_definition();
   for (FollowedTable* const table : tables_.all()) {

@@ -3,22 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <expected>
-#include <set>
 #include <stop_token>
 #include <utility>
-#include <variant>
 
 #include "binlog/xid.h"
 #include "follow/pause.h"
-#include "follow/table_set.h"
-#include "mysql/connection.h"
-#include "mysql/log_applier.h"
-#include "mysql/read_view.h"
 #include "mysql/server.h"
-#include "mysql/server_probe.h"
-#include "mysql/table.h"
-#include "mysql/tables.h"
-#include "source/source.h"
+#include "source/then.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -78,22 +69,6 @@ bool must_be_strict(const Target& target) {
   return target.settings.consistency == config::Consistency::strict;
 }
 
-void check_tables(Connection& connection, const Target& target, std::vector<Refusal>& all) {
-  const auto tables = list_tables(connection, target.settings.source.tables);
-  if (!tables) {
-    if (const auto* const why = std::get_if<std::string>(&tables.error())) {
-      all.push_back({.ns = target.settings.name, .what = *why});
-    }
-    return;
-  }
-  for (const std::string& table : *tables) {
-    const auto plan = plan_table(connection, target, table);
-    if (const auto* const why = plan ? nullptr : std::get_if<std::string>(&plan.error())) {
-      all.push_back({.ns = target.settings.name, .table = table, .what = *why});
-    }
-  }
-}
-
 }  // namespace
 
 LockProbe::LockProbe(Login login, std::string identity, Clock clock)
@@ -131,19 +106,12 @@ bool LockProbe::is_somebody_waiting(const TablePlan& table) {
 }
 
 Expected<TableReader> TableReader::open(const Settings& settings) {
-  auto connection = open_same_server(settings.login, settings.identity);
-  if (!connection) {
-    return std::unexpected(connection.error());
-  }
-  return TableReader(*std::move(connection), settings);
-}
-
-Expected<LogPosition> TableReader::position() {
-  return server_position(connection_);
+  return then(open_same_server(settings.login, settings.identity),
+              [&settings](Connection found) { return TableReader(std::move(found), settings); });
 }
 
 Done TableReader::list(TableSet<Log>& tables) {
-  return list_tables(tables, connection_);
+  return list_tables(tables, *this);
 }
 
 Expected<ReadView> TableReader::open_view(const LogPosition& from,
@@ -158,7 +126,7 @@ Expected<ReadView> TableReader::open_view(const LogPosition& from,
 
 Expected<TableEstimate> TableReader::size(const TablePlan& plan) {
   locks_.emplace(settings_.login, settings_.identity, settings_.clock);
-  return size_of_table(connection_, plan.name);
+  return size_of_table(connection_, plan);
 }
 
 bool TableReader::is_somebody_waiting(const TablePlan& plan) {
@@ -166,26 +134,11 @@ bool TableReader::is_somebody_waiting(const TablePlan& plan) {
 }
 
 LogFollower::LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock)
-    : ServerFollower({.name = settings.name,
-                      .max_lag = settings.max_lag,
-                      .storage = settings.storage,
-                      .observer = settings.observer,
-                      .asking = settings.asking},
-                     std::move(feeds),
-                     std::move(clock),
-                     settings.logins.front().database),
-      settings_(std::move(settings)),
+    : ServerFollower(std::move(settings), std::move(feeds), std::move(clock)),
       random_(std::random_device{}()) {}
 
 LogFollower::~LogFollower() {
-  end_watch();  // before the stream
-}
-
-void LogFollower::finish() {
-  loader_.reset();
-  checkpoints_.reset();  // writes once more, when what was deleted is seen to be committed
-  probe_.reset();
-  tables_.log.expire_all();
+  end();
 }
 
 std::vector<Refusal> LogFollower::check(std::span<const Login> logins,
@@ -207,11 +160,12 @@ std::vector<Refusal> LogFollower::check(std::span<const Login> logins,
       all.push_back({.ns = "", .what = std::move(what)});
     }
     const std::string_view why_not = why_not_strict(server->is_replica);
+    TableReader reader(*std::move(connection), {});
     for (const Target& target : targets) {
       if (must_be_strict(target) && !why_not.empty()) {
         all.push_back({.ns = target.settings.name, .what = std::string(why_not)});
       }
-      check_tables(*connection, target, all);
+      check_tables(reader, target, all);
     }
     return all;
   }
@@ -234,7 +188,7 @@ LogFollower::Duration LogFollower::connect(const std::stop_token& stop) {
       refusals += (refusals.empty() ? "" : "; ") + last.what;
     }
   }
-  return lose(refusals.empty() ? last : refused(refusals).error());
+  return lose(refusals.empty() ? last : Error::refusal(refusals));
 }
 
 Done LogFollower::connect_to(const Login& login) {
@@ -273,11 +227,8 @@ Done LogFollower::connect_to(const Login& login) {
       return decided;
     }
   }
-  identity_ = *identity;
   login_ = login;
-  if (settings_.followed) {
-    settings_.followed->is(login, identity_);
-  }
+  is_followed(login, *identity);
   if (is_position_gone_ || !tables_.log.can_resume()) {
     TableReader reader(*std::move(connection), reader_settings());
     if (auto begun = begin_anew(reader); !begun) {
@@ -313,14 +264,10 @@ Expected<Server> LogFollower::check_server(Connection& connection) const {
   if (!why_not.empty() && settings_.asking.must_serve_strict()) {
     all.emplace_back(why_not);
   }
-  std::string why;
-  for (const std::string& each : all) {
-    why += (why.empty() ? "" : "; ") + each;
+  if (auto good = judge(all); !good) {
+    return std::unexpected(std::move(good.error()));
   }
-  if (why.empty()) {
-    return server;
-  }
-  return refused("the server cannot be followed: " + why);
+  return server;
 }
 
 Done LogFollower::begin_anew(TableReader& reader) {
@@ -382,7 +329,7 @@ Done LogFollower::begin_stream(const Before& before) {
   begin_checkpoints();
   begin_probe(before);
   // A log that stands still would be waited for as long as the server before goes on proving it.
-  begin_watch<Connection>(login_, server_identity, [this] { stream_->interrupt(); });
+  begin_watch(login_, server_identity);
   return {};
 }
 
@@ -408,56 +355,13 @@ void LogFollower::begin_probe(const Before& before) {
 
 // --- following ---
 
-LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
-  Done done;
-  {
-    // Gone, and not running any more, before anybody lets go of the stream.
-    const std::stop_callback wake(stop, [this] { stream_->interrupt(); });
-    const TimePoint until = clock_() + kStepMax;  // heartbeats come in between
-    done = follow_one(stop);  // first: who may not read the log need not read tables
-    if (done) {
-      load_what_is_due();
-    }
-    while (done && clock_() < until && !stop.stop_requested()) {
-      done = follow_one(stop);
-    }
-  }
-  if (stop.stop_requested()) {
-    return Duration::zero();
-  }
-  const Done tended = tend(*probe_);
-  if (done || has_moved()) {  // that is why it was interrupted
-    done = tended;
-  }
-  if (done) {
-    backoff_.succeeded();
-    return Duration::zero();
-  }
-  if (is_position_gone(done.error())) {
-    is_position_gone_ = true;
-    is_earlier_gone_ = !tables_.log.can_resume();
-  }
-  return lose(done.error());
-}
-
 Done LogFollower::follow_one(const std::stop_token& stop) {
   const auto next = stream_->next();
   if (!next) {
     return std::unexpected(next.error());
   }
   const std::optional<std::string_view> event = *next;
-  if (!event) {
-    return failed("the server has ended its log");
-  }
-  if (const auto applied = tables_.log.apply(*event, stop); !applied) {
-    return failed(applied.error());
-  }
-  return {};
-}
-
-void LogFollower::disconnect() {
-  probe_.reset();
-  stream_.reset();
+  return event ? apply(*event, stop) : failed("the server has ended its log");
 }
 
 }  // namespace cuckooguard::source::mysql

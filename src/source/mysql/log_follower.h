@@ -46,6 +46,7 @@
 #include "binlog/event_header.h"
 #include "follow/followed_server.h"
 #include "follow/server_follower.h"
+#include "follow/server_reader.h"
 #include "follow/table_loader.h"
 #include "follow/table_set.h"
 #include "mysql/connection.h"
@@ -56,21 +57,12 @@
 #include "mysql/read_view.h"
 #include "mysql/server_probe.h"
 #include "mysql/table.h"
+#include "mysql/tables.h"
 #include "source/asking.h"
 #include "source/feeds.h"
 #include "source/source.h"
 
 namespace cuckooguard::source::mysql {
-
-// Finds the tables that a set's patterns match, until no doubt is left, if it is time to.
-//
-// Threads: the caller's. Errors: Error if the connection is lost. A namespace whose tables
-// cannot be listed passes, and says why; other tables are not held up by it. Limits: kListingsMax
-// questions; then the doubt is left for the next time.
-
-inline constexpr int kListingsMax = 1000;
-
-Done list_tables(TableSet<Log>& tables, Connection& connection);
 
 // Opens a table, which waits for the definition that is being carried out on it. The server's
 // answer.
@@ -119,43 +111,42 @@ class LockProbe {
   std::optional<Connection> connection_;
 };
 
-class TableReader {
+struct TableReaderSettings {
+  Login login{};
+  std::string identity{};  // of the server that is followed: server_identity()
+  OpenView open_view = mysql::open_view;
+  Clock clock{};
+};
+
+class TableReader final : public ServerReader<Log> {
  public:
-  struct Settings {
-    Login login;
-    std::string identity;  // of the server that is followed: server_identity()
-    OpenView open_view;
-    Clock clock;
-  };
+  static constexpr std::string_view kUnsure =
+      "the server does not show the tables that its log has";
 
+  using ServerReader::ServerReader;
   static Expected<TableReader> open(const Settings& settings);
-  // In a session that is open.
-  TableReader(Connection connection, Settings settings)
-      : connection_(std::move(connection)), settings_(std::move(settings)) {}
 
-  Connection& connection() { return connection_; }
-  Expected<LogPosition> position();
+  Expected<LogPosition> position() { return server_position(connection_); }
   Done list(TableSet<Log>& tables);
-  std::expected<TablePlan, TableTrouble> plan(const Target& target, const std::string& table) {
+  Planned<std::vector<std::string>> find(std::span<const std::string> wanted) {
+    return find_tables(connection_, wanted);
+  }
+  // A definition in the log may be visible a moment later: MySQL commits it after it has logged it.
+  Expected<bool> shows_all_of(const TableSetLog<Log>& log);
+  Expected<bool> are_gone(Listing& listing, const Listing::Tables& found);
+  Planned<TablePlan> plan(const Target& target, const std::string& table) {
     return plan_table(connection_, target, table);
   }
   // Once those XA transactions are done that the log has ended (log_follower.cpp).
   Expected<ReadView> open_view(const LogPosition& from,
                                TableSet<Log>& tables,
                                const std::stop_token& stop);
-  Done close_view() { return mysql::close_view(connection_); }
   Expected<TableEstimate> size(const TablePlan& plan);
-  Expected<std::optional<std::string>> count(const TablePlan& plan) {
-    return connection_.value(plan.count_sql());
-  }
   Expected<Rows> stream(const TablePlan& plan) { return connection_.stream(plan.select_sql()); }
   // Asked LockProbe::kEvery at most.
   bool is_somebody_waiting(const TablePlan& plan);
-  void interrupt() const { connection_.interrupt(); }
 
  private:
-  Connection connection_;
-  Settings settings_;
   std::optional<LockProbe> locks_;  // since the first table's rows
 };
 
@@ -213,6 +204,8 @@ struct LogFollowerSettings {
   Observer* observer = nullptr;                               // with storage
   std::shared_ptr<FollowedServer<Login>> followed = nullptr;  // is told; may be null
   Asking asking{};
+
+  const std::string& schema() const { return logins.front().database; }
 };
 
 class LogFollower final : public ServerFollower<Log> {
@@ -221,11 +214,7 @@ class LogFollower final : public ServerFollower<Log> {
   static std::vector<Refusal> check(std::span<const Login> logins, std::span<const Target> targets);
 
   LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock);
-  LogFollower(const LogFollower&) = delete;
-  LogFollower& operator=(const LogFollower&) = delete;
   ~LogFollower() override;
-
-  void finish() override;
 
  private:
   // What a server has said of itself before anything that rests on its log.
@@ -235,23 +224,21 @@ class LogFollower final : public ServerFollower<Log> {
     Standing standing;
   };
 
-  bool is_connected() const override { return stream_ != nullptr; }
   Duration connect(const std::stop_token& stop) override;
-  void disconnect() override;
   Done connect_to(const Login& login);
   Done decide_whether_it_goes_on(Connection& connection, std::string_view identity);
   Expected<Server> check_server(Connection& connection) const;
   Done begin_anew(TableReader& reader);
-  TableReader::Settings reader_settings() const override {
+  TableReaderSettings reader_settings() const override {
     return {
         .login = login_, .identity = identity_, .open_view = settings_.open_view, .clock = clock_};
   }
   Done begin_stream(const Before& before);
   void begin_probe(const Before& before);
-  Duration follow(const std::stop_token& stop) override;
-  Done follow_one(const std::stop_token& stop);
+  Done follow_one(const std::stop_token& stop) override;
+  void wake() override { stream_->interrupt(); }
+  void on_position_gone() override { is_earlier_gone_ = !tables_.log.can_resume(); }
 
-  LogFollowerSettings settings_;
   std::minstd_rand random_;
 
   Login login_;              // of the server that is followed
@@ -260,8 +247,6 @@ class LogFollower final : public ServerFollower<Log> {
   // behind the beginning of its log: it is read from its end, wherever that is.
   bool is_earlier_gone_ = false;
   std::optional<LogPlace> begins_at_;
-  std::unique_ptr<LogStream> stream_;
-  std::unique_ptr<ServerProbe> probe_;
 };
 
 }  // namespace cuckooguard::source::mysql

@@ -1,7 +1,6 @@
 #include "mysql/log_group.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <new>
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mysql/server.h"
+#include "source/then.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -61,21 +62,16 @@ Expected<ReadView> open_mysql_view(Connection& connection) {
   if (auto begun = begin(connection); !begun) {
     return std::unexpected(begun.error());
   }
-  const auto end = log_end(connection);
-  if (!end) {
-    return std::unexpected(end.error());
-  }
-  return ReadView{.covered = *std::move(covered), .window_end = *end};
+  return then(log_end(connection), [&covered](LogPlace end) {
+    return ReadView{.covered = *std::move(covered), .window_end = std::move(end)};
+  });
 }
 
 }  // namespace
 
 Expected<LogPlace> committed_place(Connection& connection) {
-  const auto status = connection.ask(kCommittedSql);
-  if (!status) {
-    return std::unexpected(status.error());
-  }
-  return committed_place(*status);
+  return then(connection.ask(kCommittedSql),
+              [](const Answer& status) { return committed_place(status); });
 }
 
 Expected<LogPlace> committed_place(const Answer& status) {
@@ -94,11 +90,7 @@ Expected<LogPlace> committed_place(const Answer& status) {
 }
 
 Expected<std::set<binlog::Xid>> listed_xids(Connection& connection) {
-  const auto rows = connection.ask(kListedSql);
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
-  return listed_xids(*rows);
+  return then(connection.ask(kListedSql), [](const Answer& rows) { return listed_xids(rows); });
 }
 
 std::set<binlog::Xid> listed_xids(const Answer& rows) {
@@ -135,10 +127,6 @@ Expected<ReadView> open_current_view(const LogPosition& applied,
     }
   }
   return failed("the server does not show what its log has");
-}
-
-Done close_view(Connection& connection) {
-  return connection.run("ROLLBACK");
 }
 
 }  // namespace cuckooguard::source::mysql

@@ -29,7 +29,6 @@
 
 #include <expected>
 #include <functional>
-#include <optional>
 #include <set>
 #include <string_view>
 
@@ -50,7 +49,7 @@ Expected<std::set<binlog::Xid>> listed_xids(Connection& connection);
 std::set<binlog::Xid> listed_xids(const Answer& rows);
 inline constexpr std::string_view kListedSql = "XA RECOVER";
 
-// Opens a view on the connection, for all that is selected on it until close_view().
+// Opens a view on the connection, for all that is selected on it until ROLLBACK.
 Expected<ReadView> open_view(Connection& connection);
 
 // Opens and closes views until one shows all up to `applied`: the log may be ahead of what is
@@ -62,7 +61,5 @@ Expected<ReadView> open_current_view(const LogPosition& applied,
 
 // Where it is called from; tests put wrong positions in its place.
 using OpenView = Expected<ReadView> (*)(Connection& connection);
-
-Done close_view(Connection& connection);
 
 }  // namespace cuckooguard::source::mysql

@@ -1,9 +1,11 @@
 #include "mysql/server.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <string_view>
+
+#include "follow/number_of.h"
+#include "source/then.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -22,12 +24,6 @@ std::string_view word(const Record& record, std::string_view name) {
 
 bool is_on(std::string_view value) {
   return value == "ON" || value == "1";
-}
-
-std::uint32_t number(std::string_view text) {
-  std::uint32_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
 }
 
 Expected<Record> variables(Connection& connection) {
@@ -57,10 +53,6 @@ bool is_missing(Server& server, const Error& error, const char* grant) {
   server.missing_grants.emplace_back(grant);
   return true;
 }
-
-}  // namespace
-
-namespace {
 
 // What reading the log needs, which is asked for only when it is read. Rights that come by a role
 // may not be listed: then nothing is said here.
@@ -109,23 +101,15 @@ Expected<std::string_view> log_status_sql(Connection& connection) {
 }
 
 Expected<Record> log_status(Connection& connection) {
-  const auto sql = log_status_sql(connection);
-  if (!sql) {
-    return std::unexpected(sql.error());
-  }
-  auto status = connection.ask_by_name(*sql);
-  if (!status) {
-    return std::unexpected(status.error());
-  }
-  return status->empty() ? Record{} : std::move(status->front());
+  auto status = then(log_status_sql(connection),
+                     [&connection](std::string_view sql) { return connection.ask_by_name(sql); });
+  return then(std::move(status), [](std::vector<Record> rows) {
+    return rows.empty() ? Record{} : std::move(rows.front());
+  });
 }
 
 Expected<LogPlace> log_end(Connection& connection) {
-  const auto status = log_status(connection);
-  if (!status) {
-    return std::unexpected(status.error());
-  }
-  return log_end(*status);
+  return then(log_status(connection), [](const Record& status) { return log_end(status); });
 }
 
 Expected<LogPlace> log_end(const Record& status) {
@@ -153,7 +137,7 @@ Expected<Server> ask_server(Connection& connection) {
   server.log_format = word(*known, "binlog_format");
   server.gtid_mode = word(*known, "gtid_mode");
   server.uuid = word(*known, "server_uuid");
-  server.server_id = number(word(*known, "server_id"));
+  server.server_id = number_of<std::uint32_t>(word(*known, "server_id"));
   server.logs_what_it_replicates =
       is_on(word(*known, "log_slave_updates")) || is_on(word(*known, "log_replica_updates"));
   server.is_galera_node = is_on(word(*known, "wsrep_on"));
@@ -279,17 +263,13 @@ ReplicaLag replica_lag(const std::vector<Record>& status, bool is_mariadb) {
     if (running != "Yes" || behind.empty()) {
       return ReplicaLag{.is_replica = true, .behind = std::nullopt};
     }
-    longest = std::max(longest, std::chrono::seconds(number(behind)));
+    longest = std::max(longest, std::chrono::seconds(number_of<std::uint32_t>(behind)));
   }
   return ReplicaLag{.is_replica = !status.empty(), .behind = longest};
 }
 
 Expected<std::string> named_values(Connection& connection, std::string_view sql) {
-  const auto found = connection.ask(std::string(sql));
-  if (!found) {
-    return std::unexpected(found.error());
-  }
-  return named_values(*found);
+  return then(connection.ask(sql), [](const Answer& rows) { return named_values(rows); });
 }
 
 std::string named_values(const Answer& rows) {
@@ -337,15 +317,11 @@ Expected<Standing> standing_of(const Answer& answer, bool is_mariadb) {
 }
 
 Expected<Standing> ask_standing(Connection& connection) {
-  const auto sql = standing_sql(connection);
-  if (!sql) {
-    return std::unexpected(sql.error());
-  }
-  const auto answer = connection.ask(*sql);
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  return standing_of(*answer, connection.is_mariadb());
+  const auto answer = then(standing_sql(connection),
+                           [&connection](std::string_view sql) { return connection.ask(sql); });
+  return then(answer, [is_mariadb = connection.is_mariadb()](const Answer& rows) {
+    return standing_of(rows, is_mariadb);
+  });
 }
 
 }  // namespace cuckooguard::source::mysql

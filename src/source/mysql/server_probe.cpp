@@ -1,12 +1,12 @@
 #include "mysql/server_probe.h"
 
 #include <charconv>
-#include <exception>
 #include <utility>
 
 #include "follow/pause.h"
 #include "mysql/read_view.h"
 #include "mysql/server.h"
+#include "source/then.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -54,12 +54,10 @@ Done take_log_status(const Result& told, ServerProbe::Word& word) {
 }
 
 Done take_position(const Answer& rows, ServerProbe::Word& word) {
-  auto position = position_of(first_value(rows), true);
-  if (!position) {
-    return std::unexpected(position.error());
-  }
-  word.position = *std::move(position);
-  return {};
+  return then(position_of(first_value(rows), true), [&word](LogPosition position) -> Done {
+    word.position = std::move(position);
+    return {};
+  });
 }
 
 // What is asked at once, in this order.
@@ -131,11 +129,9 @@ Expected<Connection> open_same_server(const Login& login, std::string_view ident
 
 Expected<LogPosition> server_position(Connection& connection) {
   const bool is_mariadb = connection.is_mariadb();
-  const auto rows = connection.ask(position_sql(is_mariadb));
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
-  return position_of(first_value(*rows), is_mariadb);
+  return then(connection.ask(position_sql(is_mariadb)), [is_mariadb](const Answer& rows) {
+    return position_of(first_value(rows), is_mariadb);
+  });
 }
 
 Expected<LogServer> log_server(Connection& connection) {
@@ -156,18 +152,7 @@ Expected<LogServer> log_server(Connection& connection) {
 }
 
 ServerProbe::ServerProbe(Settings settings, Report report)
-    : settings_(std::move(settings)),
-      report_(std::move(report)),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
-
-void ServerProbe::run(const std::stop_token& stop) {
-  try {
-    why_ = ask_until_it_fails(stop);
-  } catch (const std::exception&) {
-    why_.clear();  // no memory, say
-  }
-  has_ended_.store(true, std::memory_order_release);
-}
+    : settings_(std::move(settings)), report_(std::move(report)) {}
 
 std::expected<void, std::string> ServerProbe::prepare(Connection& connection) {
   if (const auto allowed = connection.allow_several(); !allowed) {

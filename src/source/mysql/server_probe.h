@@ -47,7 +47,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <expected>
@@ -56,10 +55,10 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "config/config.h"
+#include "follow/ending_thread.h"
 #include "mysql/connection.h"
 #include "mysql/log.h"
 #include "mysql/log_position.h"
@@ -140,17 +139,13 @@ class ServerProbe {
   using Report = std::function<void(const Word& word)>;
 
   ServerProbe(Settings settings, Report report);
-  ServerProbe(const ServerProbe&) = delete;
-  ServerProbe& operator=(const ServerProbe&) = delete;
-  ~ServerProbe() = default;
 
   // Its connection is gone, or the log may have begun anew: what it would tell from now on could be
   // of another log than the one that is read.
-  bool has_ended() const { return has_ended_.load(std::memory_order_acquire); }
-  const std::string& why() const { return why_; }  // then
+  bool has_ended() const { return thread_.has_ended(); }
+  const std::string& why() const { return thread_.why(); }  // then
 
  private:
-  void run(const std::stop_token& stop);
   // Why it has ended.
   std::string ask_until_it_fails(const std::stop_token& stop);
   std::expected<ReplicaLag, std::string> ask(Connection& connection, Word& word);
@@ -167,13 +162,11 @@ class ServerProbe {
 
   Settings settings_;
   Report report_;
-  std::string why_;
   std::optional<TimePoint> whole_at_;  // before the last whole question
   std::string_view standing_sql_;
   std::string_view log_status_sql_;  // MySQL
   Word last_;
-  std::atomic<bool> has_ended_{false};
-  std::jthread thread_;
+  EndingThread thread_{[this](const std::stop_token& stop) { return ask_until_it_fails(stop); }};
 };
 
 // All that has been committed: MariaDB's gtid_binlog_pos, MySQL's gtid_executed.

@@ -1,12 +1,12 @@
 #include "mysql/table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "config/nearest.h"
+#include "follow/number_of.h"
 #include "keyspace/identity.h"
 #include "mysql/foreign_keys.h"
 
@@ -23,20 +23,12 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-std::size_t number_of(const std::optional<std::string>& text) {
-  std::size_t number = 0;
-  if (text) {
-    std::from_chars(text->data(), text->data() + text->size(), number);
-  }
-  return number;
-}
-
 class Planner {
  public:
   Planner(Connection& connection, const Target& target, const std::string& table)
       : connection_(connection), target_(target), wanted_(table) {}
 
-  std::expected<TablePlan, TableTrouble> plan() {
+  Planned<TablePlan> plan() {
     for (const auto step : {&Planner::find_table,
                             &Planner::read_foreign_keys,
                             &Planner::read_columns,
@@ -129,7 +121,7 @@ class Planner {
       const std::string extra = lower(row[6].value_or(""));
       column.is_auto_increment = extra.contains("auto_increment");
       column.is_generated = extra.contains("virtual") || extra.contains("stored");
-      column.bytes = static_cast<std::uint32_t>(number_of(row[7]));
+      column.bytes = number_of<std::uint32_t>(row[7]);
       table_.columns.push_back(std::move(column));
     }
     return std::nullopt;
@@ -264,15 +256,10 @@ class Planner {
 
 }  // namespace
 
-std::expected<TablePlan, TableTrouble> plan_table(Connection& connection,
-                                                  const Target& target,
-                                                  const std::string& table) {
+Planned<TablePlan> plan_table(Connection& connection,
+                              const Target& target,
+                              const std::string& table) {
   return Planner(connection, target, table).plan();
-}
-
-std::string words_of(const TableTrouble& trouble) {
-  const auto* const sentence = std::get_if<std::string>(&trouble);
-  return sentence != nullptr ? *sentence : std::get<Error>(trouble).what;
 }
 
 }  // namespace cuckooguard::source::mysql

@@ -13,7 +13,6 @@
 // following, 3 and 10.
 #pragma once
 
-#include <cstdint>
 #include <expected>
 #include <string>
 #include <variant>
@@ -45,11 +44,11 @@ struct TablePlan : RowPlan {
 
 // A sentence, or the server's failure.
 using TableTrouble = std::variant<std::string, Error>;  // a sentence, or what the server said
+template <class T>
+using Planned = std::expected<T, TableTrouble>;
 
-std::string words_of(const TableTrouble& trouble);
-
-std::expected<TablePlan, TableTrouble> plan_table(Connection& connection,
-                                                  const Target& target,
-                                                  const std::string& table);
+Planned<TablePlan> plan_table(Connection& connection,
+                              const Target& target,
+                              const std::string& table);
 
 }  // namespace cuckooguard::source::mysql

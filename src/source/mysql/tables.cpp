@@ -8,6 +8,7 @@
 
 #include "config/table_pattern.h"
 #include "mysql/server.h"
+#include "source/then.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -60,17 +61,16 @@ Expected<std::optional<std::string>> missing_grant(Connection& connection) {
 }
 
 Expected<NameCase> name_case(Connection& connection) {
-  const auto setting = connection.value("SELECT @@lower_case_table_names");
-  if (!setting) {
-    return std::unexpected(setting.error());
-  }
-  return setting->value_or("0") == "0" ? NameCase::exact : NameCase::ignored;
+  return then(connection.value("SELECT @@lower_case_table_names"),
+              [](const std::optional<std::string>& setting) {
+                return setting.value_or("0") == "0" ? NameCase::exact : NameCase::ignored;
+              });
 }
 
 }  // namespace
 
-std::expected<std::vector<std::string>, TableTrouble> list_tables(
-    Connection& connection, std::span<const std::string> wanted) {
+Planned<std::vector<std::string>> find_tables(Connection& connection,
+                                              std::span<const std::string> wanted) {
   if (std::ranges::any_of(wanted, config::is_table_pattern)) {
     auto missing = missing_grant(connection);
     if (!missing) {
@@ -151,11 +151,11 @@ Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection) {
   return tables;
 }
 
-Expected<TableEstimate> size_of_table(Connection& connection, const std::string& table) {
+Expected<TableEstimate> size_of_table(Connection& connection, const TablePlan& plan) {
   const auto answer = connection.ask(
       "SELECT table_rows, auto_increment FROM information_schema.tables WHERE table_schema = "
       "DATABASE() AND table_name = '" +
-      connection.escaped(table) + "'");
+      connection.escaped(plan.name) + "'");
   if (!answer) {
     return std::unexpected(answer.error());
   }

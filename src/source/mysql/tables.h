@@ -15,7 +15,6 @@
 // Source: information_schema of MariaDB 10.11.
 #pragma once
 
-#include <cstdint>
 #include <expected>
 #include <span>
 #include <string>
@@ -30,13 +29,13 @@ namespace cuckooguard::source::mysql {
 
 // As the server spells them; a name for which there is no table as it is. Case counts if it does on
 // the server (lower_case_table_names).
-std::expected<std::vector<std::string>, TableTrouble> list_tables(
-    Connection& connection, std::span<const std::string> wanted);
+Planned<std::vector<std::string>> find_tables(Connection& connection,
+                                              std::span<const std::string> wanted);
 
 // All that this account may see.
 Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection);
 
 // As the server says, of a table of the connection's database.
-Expected<TableEstimate> size_of_table(Connection& connection, const std::string& table);
+Expected<TableEstimate> size_of_table(Connection& connection, const TablePlan& plan);
 
 }  // namespace cuckooguard::source::mysql

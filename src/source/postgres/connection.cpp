@@ -167,24 +167,6 @@ Expected<Connection> Connection::open(const Login& login, Purpose purpose) {
   return opened;
 }
 
-Expected<Connection> Connection::open_same(const Login& login, std::string_view identity) {
-  auto opened = open(login);
-  if (!opened) {
-    return opened;
-  }
-  const auto found = server_identity(*opened);
-  if (!found) {
-    return std::unexpected(found.error());
-  }
-  if (*found != identity) {
-    return std::unexpected(
-        Error{.state = {},
-              .what = "another server answers, or another history of it, than is followed",
-              .is_connection_gone = true});
-  }
-  return opened;
-}
-
 Done Connection::run(const std::string& sql) {
   const Deadline deadline = steady_clock::now() + timeout_;
   if (auto sent = libpq::send_query(connection_.get(), sql, deadline); !sent) {
@@ -194,46 +176,39 @@ Done Connection::run(const std::string& sql) {
 }
 
 Expected<Answer> Connection::ask(const std::string& sql) {
-  PGconn* const raw = connection_.get();
-  const Deadline deadline = steady_clock::now() + timeout_;
-  if (auto sent = libpq::send_query(raw, sql, deadline); !sent) {
-    return std::unexpected(std::move(sent.error()));
-  }
-  PQsetSingleRowMode(raw);
   Answer answer;
-  std::optional<Error> error;
-  while (true) {
-    auto result = libpq::next_result(raw, deadline);
-    if (!result) {
-      return std::unexpected(std::move(result.error()));
-    }
-    if (*result == nullptr) {
-      break;
-    }
-    if (libpq::is_copy(result->get())) {
-      return std::unexpected(libpq::ended(raw, libpq::kCopies));
-    }
-    if (libpq::has_failed(result->get()) && !error) {
-      error = libpq::error_of(raw, result->get());
-    }
-    append_rows(answer, result->get());
-    if (answer.size() > kAnswerRowsMax) {
-      return std::unexpected(libpq::ended(raw, "an answer has more rows than are taken"));
-    }
-  }
-  if (error) {
-    return std::unexpected(*std::move(error));
-  }
-  return answer;
+  auto done = read_results(sql, true, [&answer](const PGresult* result) {
+    append_rows(answer, result);
+    return answer.size() <= kAnswerRowsMax;
+  });
+  return done ? Expected<Answer>(std::move(answer)) : std::unexpected(std::move(done.error()));
 }
 
 Expected<std::vector<Answer>> Connection::ask_several(const std::string& sql) {
+  std::vector<Answer> answers;
+  if (auto done = read_results(sql,
+                               false,
+                               [&answers](const PGresult* result) {
+                                 append_rows(answers.emplace_back(), result);
+                                 return true;
+                               });
+      !done) {
+    return std::unexpected(std::move(done.error()));
+  }
+  return answers;
+}
+
+Done Connection::read_results(const std::string& sql,
+                              bool row_by_row,
+                              const std::function<bool(const PGresult*)>& take) {
   PGconn* const raw = connection_.get();
   const Deadline deadline = steady_clock::now() + timeout_;
   if (auto sent = libpq::send_query(raw, sql, deadline); !sent) {
-    return std::unexpected(std::move(sent.error()));
+    return sent;
   }
-  std::vector<Answer> answers;
+  if (row_by_row) {
+    PQsetSingleRowMode(raw);
+  }
   std::optional<Error> error;
   while (true) {
     auto result = libpq::next_result(raw, deadline);
@@ -241,7 +216,7 @@ Expected<std::vector<Answer>> Connection::ask_several(const std::string& sql) {
       return std::unexpected(std::move(result.error()));
     }
     if (*result == nullptr) {
-      break;
+      return error ? Done(std::unexpected(*std::move(error))) : Done();
     }
     if (libpq::is_copy(result->get())) {
       return std::unexpected(libpq::ended(raw, libpq::kCopies));
@@ -249,12 +224,10 @@ Expected<std::vector<Answer>> Connection::ask_several(const std::string& sql) {
     if (libpq::has_failed(result->get()) && !error) {
       error = libpq::error_of(raw, result->get());
     }
-    append_rows(answers.emplace_back(), result->get());
+    if (!take(result->get())) {
+      return std::unexpected(libpq::ended(raw, "an answer has more rows than are taken"));
+    }
   }
-  if (error) {
-    return std::unexpected(*std::move(error));
-  }
-  return answers;
 }
 
 Expected<std::optional<std::string>> Connection::value(const std::string& sql) {
@@ -401,6 +374,24 @@ std::string quoted_name(std::string_view name) {
     all.append(byte == '"' ? 2 : 1, byte);
   }
   return all + "\"";
+}
+
+Expected<Connection> open_same_server(const Login& login, std::string_view identity) {
+  auto opened = Connection::open(login);
+  if (!opened) {
+    return opened;
+  }
+  const auto found = server_identity(*opened);
+  if (!found) {
+    return std::unexpected(found.error());
+  }
+  if (*found != identity) {
+    return std::unexpected(
+        Error{.state = {},
+              .what = "another server answers, or another history of it, than is followed",
+              .is_connection_gone = true});
+  }
+  return opened;
 }
 
 }  // namespace cuckooguard::source::postgres

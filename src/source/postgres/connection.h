@@ -30,6 +30,7 @@
 #include "follow/log.h"
 
 struct pg_conn;
+struct pg_result;
 
 namespace cuckooguard::source::postgres {
 
@@ -63,6 +64,9 @@ struct Error {
   bool is_connection_gone = false;
   bool is_ours = false;  // refused by ourselves
 
+  static Error refusal(std::string why) {
+    return {.state = {}, .what = std::move(why), .is_ours = true};
+  }
   bool is_lost() const { return is_connection_gone; }
   // Somebody must mend something before we are served: the account, its rights, the server's
   // settings.
@@ -78,7 +82,7 @@ inline std::unexpected<Error> failed(std::string why) {
   return std::unexpected(Error{.state = {}, .what = std::move(why)});
 }
 inline std::unexpected<Error> refused(std::string why) {
-  return std::unexpected(Error{.state = {}, .what = std::move(why), .is_ours = true});
+  return std::unexpected(Error::refusal(std::move(why)));
 }
 
 inline constexpr std::size_t kAnswerRowsMax = 100'000;
@@ -121,8 +125,6 @@ class Connection {
   enum class Purpose : std::uint8_t { questions, replication };
 
   static Expected<Connection> open(const Login& login, Purpose purpose = Purpose::questions);
-  // And it is the server that has this identity (server_identity()).
-  static Expected<Connection> open_same(const Login& login, std::string_view identity);
   Connection(Connection&& other) noexcept;
   Connection& operator=(Connection&& other) noexcept;
   Connection(const Connection&) = delete;
@@ -172,6 +174,10 @@ class Connection {
   struct Signals;
   Connection(Session session, std::chrono::seconds timeout);
   Done begin(const std::string& sql, int copy_status);
+  // `take`: of each result; false: these are too many.
+  Done read_results(const std::string& sql,
+                    bool row_by_row,
+                    const std::function<bool(const pg_result*)>& take);
   Error finish_stream();
 
   Session connection_;
@@ -186,6 +192,8 @@ std::string quoted_name(std::string_view name);
 // Tells one server, and one history of it, from another: its system identifier, its timeline, and
 // when it was started.
 Expected<std::string> server_identity(Connection& connection);
+// An error if it is another one that answers.
+Expected<Connection> open_same_server(const Login& login, std::string_view identity);
 // Without the last, which does not outlive a restart.
 std::string timeline_of(std::string_view identity);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/table_pattern.h"
+#include "source/then.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -101,16 +102,6 @@ std::string question(const Connection& connection,
                   connection.server_version() >= kPublishesSchemas);
 }
 
-Expected<TableFingerprints> ask(Connection& connection,
-                                const std::string& sql,
-                                std::span<const std::string> tables) {
-  const auto rows = connection.ask(sql);
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
-  return fingerprints_of(*rows, tables);
-}
-
 }  // namespace
 
 std::string is_wanted_sql(const Connection& connection, std::span<const std::string> tables) {
@@ -138,7 +129,8 @@ Expected<TableFingerprints> ask_fingerprints(Connection& connection,
                                              std::string_view schema,
                                              std::string_view publication,
                                              std::span<const std::string> tables) {
-  return ask(connection, question(connection, schema, publication, tables), tables);
+  return then(connection.ask(question(connection, schema, publication, tables)),
+              [&tables](const Answer& rows) { return fingerprints_of(rows, tables); });
 }
 
 // It has no parameters, so that it is planned the first time that it is asked, and again only when
@@ -149,11 +141,6 @@ Done prepare_fingerprints(Connection& connection,
                           std::span<const std::string> tables) {
   return connection.run("PREPARE fingerprints AS " +
                         question(connection, schema, publication, tables));
-}
-
-Expected<TableFingerprints> ask_prepared_fingerprints(Connection& connection,
-                                                      std::span<const std::string> tables) {
-  return ask(connection, "EXECUTE fingerprints", tables);
 }
 
 }  // namespace cuckooguard::source::postgres

@@ -41,7 +41,8 @@ Expected<TableFingerprints> ask_fingerprints(Connection& connection,
                                              std::string_view publication,
                                              std::span<const std::string> tables);
 
-// The same over and over in one session: planning it costs the server more than answering.
+// The same over and over in one session, as `fingerprints`: planning it costs the server more than
+// answering.
 Done prepare_fingerprints(Connection& connection,
                           std::string_view schema,
                           std::string_view publication,
@@ -50,8 +51,5 @@ Done prepare_fingerprints(Connection& connection,
 TableFingerprints fingerprints_of(const Answer& answer, std::span<const std::string> tables);
 // The condition by which they are found, of `c`, a row of pg_class; false if there are none.
 std::string is_wanted_sql(const Connection& connection, std::span<const std::string> tables);
-// Of the tables that were prepared.
-Expected<TableFingerprints> ask_prepared_fingerprints(Connection& connection,
-                                                      std::span<const std::string> tables);
 
 }  // namespace cuckooguard::source::postgres

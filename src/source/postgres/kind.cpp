@@ -1,9 +1,9 @@
 #include "postgres/kind.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,28 +11,17 @@
 #include <variant>
 #include <vector>
 
-#include "follow/followed_server.h"
-#include "follow/log_row_lookup.h"
+#include "follow/server_kind.h"
 #include "keyspace/canonical_integer.h"
 #include "keyspace/canonical_text.h"
 #include "keyspace/identity.h"
-#include "postgres/connection.h"
-#include "postgres/log.h"
 #include "postgres/log_follower.h"
-#include "postgres/server.h"
 #include "postgres/slot_name.h"
-#include "postgres/table.h"
-#include "source/chosen_deletes.h"
-#include "source/row_lookup.h"
 #include "source/storage_directory.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
 
-// Asks the server that is followed for rows (source/row_lookup.h).
-
-constexpr const char* kBeginReading =
-    "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 constexpr std::uint32_t kText = 25;
 constexpr std::uint32_t kVarchar = 1043;
 
@@ -60,92 +49,7 @@ std::optional<std::string> may_be(const Connection& connection,
   return name + (is_enum ? "::pg_catalog.text = " : " = ") + literal;
 }
 
-class ServerRowLookup final : public LogRowLookup<Log> {
- public:
-  ServerRowLookup(std::shared_ptr<const FollowedServer<Login>> server,
-                  Place place,
-                  std::vector<Target> targets)
-      : LogRowLookup(std::move(targets)), server_(std::move(server)), place_(std::move(place)) {}
-
- private:
-  Has look(const Target& target, std::string_view identity, const std::stop_token& stop) override {
-    auto server = server_->known();
-    if (!server) {
-      return std::unexpected("no server is followed yet");
-    }
-    server->login.timeout = kTimeout;
-    auto connection = Connection::open_same(server->login, server->identity);
-    if (!connection) {
-      return std::unexpected(connection.error().what);
-    }
-    const std::stop_callback wake(stop, [&connection] { connection->interrupt(); });
-    if (const auto begun = connection->run(kBeginReading); !begun) {
-      return std::unexpected(begun.error().what);
-    }
-    const auto tables = list_tables(*connection, place_, target.settings.source.tables);
-    if (!tables) {
-      return std::unexpected(words_of(tables.error()));
-    }
-    for (const std::string& table : *tables) {
-      const Has has = table_has(*connection, target, table, identity);
-      if (!has || *has) {
-        return has;
-      }
-    }
-    return false;
-  }
-
-  Has table_has(Connection& connection,
-                const Target& target,
-                const std::string& table,
-                std::string_view identity) {
-    const auto plan = plan_table(connection, place_, target, table);
-    if (!plan) {
-      return std::unexpected(words_of(plan.error()));
-    }
-    const auto sql = question(connection, target, *plan, identity);
-    if (!sql) {
-      return false;
-    }
-    return is_among(connection.stream(*sql, plan->needed().size()), target, *plan, identity);
-  }
-
-  // Nothing: no row can have it.
-  static std::optional<std::string> question(const Connection& connection,
-                                             const Target& target,
-                                             const TablePlan& plan,
-                                             std::string_view identity) {
-    const auto wanted = keyspace::values_of_identity(identity, plan.identity.size());
-    const auto names = target.keyspace.identity_columns(target.ns);
-    const auto placeholders = target.keyspace.templates(target.ns).front().placeholders();
-    std::string sql = plan.select_sql();
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const auto placeholder =
-          std::ranges::find(placeholders, names[i], &keyspace::Placeholder::name);
-      const auto term = may_be(connection, plan.columns[plan.identity[i]], *placeholder, wanted[i]);
-      if (!term) {
-        return std::nullopt;
-      }
-      sql += (i == 0 ? " WHERE " : " AND ") + *term;
-    }
-    return "COPY (" + sql + " LIMIT " + std::to_string(kRowsMax) + ") TO STDOUT";
-  }
-
-  std::shared_ptr<const FollowedServer<Login>> server_;
-  Place place_;
-};
-
-std::unique_ptr<RowLookup> make_row_lookup(std::shared_ptr<const FollowedServer<Login>> server,
-                                           Place place,
-                                           std::vector<Target> targets) {
-  return std::make_unique<ServerRowLookup>(std::move(server), std::move(place), std::move(targets));
-}
-
 using SlotKind = config::ReplicationSlot::Kind;
-
-const config::PostgresSource& own(const config::Source& settings) {
-  return std::get<config::PostgresSource>(settings.kind);
-}
 
 Place place_of(const config::PostgresSource& settings) {
   return {.schema = settings.schema, .publication = settings.publication};
@@ -160,8 +64,7 @@ std::chrono::milliseconds pace_of(std::span<const Target> targets) {
 }
 
 // Empty: a temporary one. Without storage nothing could be taken up that a slot has kept.
-std::string slot_of(const SourceSettings& making) {
-  const config::ReplicationSlot& slot = own(making.settings).slot;
+std::string slot_of(const SourceSettings& making, const config::ReplicationSlot& slot) {
   const StorageDirectory* const directory = making.storage.directory;
   if (directory == nullptr || slot.kind == SlotKind::temporary) {
     return slot.kind == SlotKind::named ? slot.name : "";
@@ -170,91 +73,87 @@ std::string slot_of(const SourceSettings& making) {
                                       : slot_name(making.settings.name, directory->secret());
 }
 
-// That of an automatic one is not known here: it is asked for by a name that no slot has.
+struct Kind {
+  using Log = postgres::Log;
+  using Config = config::PostgresSource;
+
+  static constexpr std::array kBeginReading{
+      "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"};
+
+  static LogFollowerSettings following(const SourceSettings& making) {
+    const Config& settings = ServerKind<Kind>::own(making.settings);
+    return {.login = login_to(settings),
+            .place = place_of(settings),
+            .slot = slot_of(making, settings.slot),
+            .asking = making.asking(pace_of(making.targets))};
+  }
+  static TableReaderSettings reader_settings(const Config& settings) {
+    return {.place = place_of(settings)};
+  }
+  static Login first_login(const Config& settings) { return login_to(settings); }
+
+  static std::expected<Connection, std::string> connect(const Config& settings) {
+    auto connection = Connection::open(login_to(settings));
+    if (!connection) {
+      return std::unexpected(connection.error().what);
+    }
+    return *std::move(connection);
+  }
+
+  static std::string account_sql(const Config& settings, std::string_view /*refusal*/) {
+    return postgres::account_sql(settings);
+  }
+  static Expected<std::vector<KeyedTable>> keyed_tables(Connection& connection,
+                                                        const Config& settings) {
+    return list_keyed_tables(connection, place_of(settings));
+  }
+
+  static std::optional<Expected<Rows>> rows_like(Connection& connection,
+                                                 const Target& target,
+                                                 const TablePlan& plan,
+                                                 std::string_view identity) {
+    const auto wanted = keyspace::values_of_identity(identity, plan.identity.size());
+    const auto names = target.keyspace.identity_columns(target.ns);
+    const auto placeholders = target.keyspace.templates(target.ns).front().placeholders();
+    std::string sql = plan.select_sql();
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const auto placeholder =
+          std::ranges::find(placeholders, names[i], &keyspace::Placeholder::name);
+      const auto term = may_be(connection, plan.columns[plan.identity[i]], *placeholder, wanted[i]);
+      if (!term) {
+        return std::nullopt;
+      }
+      sql += (i == 0 ? " WHERE " : " AND ") + *term;
+    }
+    return connection.stream(
+        "COPY (" + sql + " LIMIT " + std::to_string(RowLookup::kRowsMax) + ") TO STDOUT",
+        plan.needed().size());
+  }
+};
+
+// A slot that is not named is not known here: it is asked for by a name that no slot has.
 std::vector<Refusal> check(const config::Source& settings,
                            std::span<const Target> targets,
                            const Clock& /*clock*/) {
-  const config::PostgresSource& source = own(settings);
+  const config::PostgresSource& source = ServerKind<Kind>::own(settings);
   return LogFollower::check(login_to(source), place_of(source), source.slot.name, targets);
 }
 
-std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& making) {
-  const config::PostgresSource& source = own(making.settings);
-  LogFollowerSettings following{.name = making.settings.name,
-                                .login = login_to(source),
-                                .place = place_of(source),
-                                .slot = slot_of(making),
-                                .max_lag = making.settings.max_lag,
-                                .storage = making.storage,
-                                .observer = &making.observer,
-                                .followed = std::make_shared<FollowedServer<Login>>(),
-                                .asking = making.asking(pace_of(making.targets))};
-  auto rows = make_row_lookup(following.followed, following.place, making.copied_targets());
-  return SourceParts{
-      .follower = std::make_unique<LogFollower>(std::move(following), making.feeds(), making.clock),
-      .rows = std::move(rows)};
-}
-
-std::expected<std::vector<TableSize>, std::string> count_rows(const config::Source& settings,
-                                                              const Target& target) {
-  auto connection = Connection::open(login_to(own(settings)));
-  if (!connection) {
-    return std::unexpected(connection.error().what);
-  }
-  const Place place = place_of(own(settings));
-  const auto tables = list_tables(*connection, place, target.settings.source.tables);
-  if (!tables) {
-    return std::unexpected(words_of(tables.error()));
-  }
-  std::vector<TableSize> sizes;
-  for (const std::string& table : *tables) {
-    const auto plan = plan_table(*connection, place, target, table);
-    if (!plan) {
-      return std::unexpected(words_of(plan.error()));
-    }
-    const auto size = size_of_table(*connection, *plan);
-    if (!size) {
-      return std::unexpected(size.error().what);
-    }
-    sizes.push_back(
-        {.table = plan->name,
-         .rows = size->rows,
-         .is_estimate = true,
-         .deletes = chosen_deletes(target.settings.filter.deletes, plan->identity_is_unique)});
-  }
-  return sizes;
-}
-
-std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::Source& source) {
-  const config::PostgresSource& settings = own(source);
-  auto connection = Connection::open(login_to(settings));
-  if (!connection) {
-    const Error& error = connection.error();
-    return std::unexpected(error.is_refusal() ? error.what + "\n" + account_sql(settings)
-                                              : error.what);
-  }
-  auto tables = list_keyed_tables(*connection, place_of(settings));
-  if (!tables) {
-    return std::unexpected(tables.error().what);
-  }
-  return *std::move(tables);
+// A slot that is kept has one reader.
+config::Source beside(config::Source settings) {
+  std::get<config::PostgresSource>(settings.kind).slot = {.kind = SlotKind::temporary};
+  return settings;
 }
 
 }  // namespace
 
-constexpr SourceKind kKind{
-    .name = "postgres",
-    .is = is_of<config::PostgresSource>,
-    .is_server = true,
-    // A slot that is kept has one reader.
-    .beside =
-        [](config::Source settings) {
-          std::get<config::PostgresSource>(settings.kind).slot = {.kind = SlotKind::temporary};
-          return settings;
-        },
-    .check = check,
-    .make = make,
-    .count_rows = count_rows,
-    .list_tables = list_tables};
+constexpr SourceKind kKind{.name = "postgres",
+                           .is = is_of<config::PostgresSource>,
+                           .is_server = true,
+                           .beside = beside,
+                           .check = check,
+                           .make = ServerKind<Kind>::make,
+                           .count_rows = ServerKind<Kind>::count_rows,
+                           .list_tables = ServerKind<Kind>::list_tables};
 
 }  // namespace cuckooguard::source::postgres

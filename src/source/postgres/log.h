@@ -40,9 +40,14 @@
 
 namespace cuckooguard::source::postgres {
 
-class LogApplier;
 class FollowedTable;
+class LogApplier;
+class LogFollower;
+class LogStream;
+class ServerProbe;
 class TableReader;
+struct LogFollowerSettings;
+struct TableReaderSettings;
 
 // A transaction is known by where it ends.
 struct CommitId {
@@ -157,6 +162,15 @@ struct Log {
   using Format = LogBegin;
   using Reader = TableReader;
   using Error = postgres::Error;
+
+  using Connection = postgres::Connection;
+  using Login = postgres::Login;
+  using ReaderSettings = TableReaderSettings;
+  using Stream = LogStream;
+  using Probe = ServerProbe;
+  using Follower = LogFollower;
+  using FollowerSettings = LogFollowerSettings;
+  static constexpr bool kIsWoken = false;
 
   static std::uint64_t definition_hash(const Target& target, const TablePlan& plan);
   // The position is where the last transaction ends: behind it the log of another history may have

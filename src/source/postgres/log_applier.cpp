@@ -176,20 +176,11 @@ LogApplier::Known::Known(const pgoutput::Relation& of)
   relation.columns = columns;
 }
 
-// Of a transaction that is being read already a table would see the rest alone.
-void LogApplier::join(FollowedTable& table) {
-  tables_.join(table);
-  if (!open_) {
-    tables_.admit();
-  }
-}
-
 void LogApplier::leave(FollowedTable& table) {
-  tables_.leave(table);
+  TransactionApplier::leave(table);
   for (auto& [oid, known] : relations_) {
     std::erase(known.tables, &table);
   }
-  table.roll_back();
 }
 
 void LogApplier::rest_on(std::vector<LogGroup> groups) {
@@ -223,9 +214,7 @@ void LogApplier::reconnected(const LogBegin& format, std::uint64_t log_of) {
   described_.reset();
   open_.reset();
   tables_.admit();
-  for (FollowedTable* const table : tables_.all()) {
-    table->roll_back();
-  }
+  roll_back_tables();
 }
 
 LogApplier::Applied LogApplier::apply(const LogEvent& event) {
@@ -312,32 +301,13 @@ LogApplier::Applied LogApplier::on(const pgoutput::Commit& commit) {
     tables_.admit();
     return has_come != 0 && !is_expecting();
   }
-  this->commit(mark);
+  commit_tables(mark);
   last_ = {.last = mark.end, .unseen = {}, .commit = begun_};
   last_bytes_ = begun_.lsn.value - std::min(begun_at_.value, begun_.lsn.value);
   unseen_.push_back(mark.xid);
   position_ = LogPosition(mark.end.end);
   tables_.admit();
   return true;
-}
-
-void LogApplier::commit(const CommitMark& mark) {
-  for (FollowedTable* const table : tables_.all()) {
-    if (!table->is_touched()) {
-      continue;
-    }
-    if (const auto changed = table->commit_inserts(mark); !changed) {
-      put_out_of_step(*table, changed.error());
-    }
-  }
-  for (FollowedTable* const table : tables_.all()) {
-    if (!table->is_touched()) {
-      continue;
-    }
-    if (const auto changed = table->commit_erases(mark); !changed) {
-      put_out_of_step(*table, changed.error());
-    }
-  }
 }
 
 LogApplier::Applied LogApplier::on(const pgoutput::Relation& relation) {
@@ -492,11 +462,6 @@ void LogApplier::judge(const Committed& committed, const TableFingerprints& fing
       calls_.on_other_table(committed.schema, name);
     }
   }
-}
-
-void LogApplier::put_out_of_step(FollowedTable& table, std::string_view why) {
-  leave(table);
-  calls_.on_out_of_step(table, why);
 }
 
 void LogApplier::put_all_out_of_step(std::string_view why) {

@@ -29,7 +29,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -99,28 +98,14 @@ class FollowedTable final : public TableChanges<Log> {
   Values after_;
 };
 
-class LogApplier {
+class LogApplier final : public TransactionApplier<Log> {
  public:
   static constexpr std::size_t kUnseenMax = 4'000'000;
 
-  struct Calls {
-    std::function<void(FollowedTable& table, std::string_view why)> on_out_of_step;
-    std::function<void()> on_definition = [] {};
-    // A table that nobody follows has rows, or is in the catalog (Committed).
-    std::function<void(std::string_view schema, std::string_view table)> on_other_table =
-        [](std::string_view, std::string_view) {};
-  };
+  LogApplier(LogPosition position, Calls calls)
+      : TransactionApplier(std::move(calls)), position_(position) {}
 
-  LogApplier(LogPosition position, Calls calls) : position_(position), calls_(std::move(calls)) {}
-
-  // From the end of the transaction at hand on the table is told of changes.
-  void join(FollowedTable& table);
-  bool has_joined(const FollowedTable& table) const { return tables_.has(table); }
-  void leave(FollowedTable& table);
-  // What was prepared is sent when it is committed, with all of its rows: nobody waits.
-  void begin_waiting(FollowedTable& /*table*/) {}
-  void end_waiting(FollowedTable& /*table*/) {}
-  static bool is_prepared_before(const FollowedTable& /*table*/) { return false; }
+  void leave(FollowedTable& table) override;
 
   // True: position() has moved.
   std::expected<bool, std::string> apply(const LogEvent& event);
@@ -128,7 +113,6 @@ class LogApplier {
   void reconnected(const LogBegin& format, std::uint64_t log_of);
 
   // --- whether it is the same log ---
-  std::uint64_t log_of() const { return log_of_; }
   // What position() or a table's checkpoint rests on: the stream must come by each transaction, as
   // it is remembered, or apply() fails. The first is the last that position() covers.
   void rest_on(std::vector<LogGroup> groups);
@@ -136,9 +120,6 @@ class LogApplier {
   bool is_expecting() const { return !expected_.empty(); }
   // A log that is no longer than this does not have them all.
   bool expects_more_than(const LogPosition& logged) const;
-  // Why apply() has failed: no position counts any more. Empty: it has not, or for something else.
-  // A literal.
-  std::string_view why_void() const { return why_void_; }
   // Nothing before the first transaction.
   std::optional<LogGroup> last_group() const;
   // What is behind the last transaction, or that itself, is more than `most` bytes of log, which
@@ -168,6 +149,8 @@ class LogApplier {
 
  private:
   using Applied = std::expected<bool, std::string>;
+
+  bool is_in_transaction() const override { return open_.has_value(); }
 
   bool has_last() const { return last_.commit.lsn.value != 0; }
 
@@ -213,10 +196,8 @@ class LogApplier {
   // Whether the transactions that are expected are those that come.
   std::expected<void, std::string> compare(const pgoutput::Begin& begun);
   std::expected<void, std::string> expect_none_before(pgoutput::Lsn end);
-  void commit(const CommitMark& mark);
   bool is_news_to(const FollowedTable& table) const;
   void judge(const Committed& committed, const TableFingerprints& fingerprints);
-  void put_out_of_step(FollowedTable& table, std::string_view why);
   void put_all_out_of_step(std::string_view why);
 
   // The transaction at hand. Until its commit says where it ends it is known by the byte behind the
@@ -230,15 +211,11 @@ class LogApplier {
   CommitStamp begun_;             // the transaction at hand
   pgoutput::Lsn begun_at_{};      // its first change
   std::vector<LogGroup> expected_;
-  std::string_view why_void_;
-  Calls calls_;
   std::vector<Xid> unseen_;
-  std::uint64_t log_of_ = 0;
   Xid near_ = 0;
   pgoutput::MessageDecoder decoder_;
   std::unordered_map<pgoutput::Oid, Known> relations_;
   std::optional<pgoutput::Oid> described_;  // by the last message
-  JoinedTables<FollowedTable> tables_;
 };
 
 }  // namespace cuckooguard::source::postgres

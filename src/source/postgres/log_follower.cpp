@@ -2,12 +2,11 @@
 
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include "follow/pause.h"
 #include "postgres/slot_name.h"
 #include "postgres/table.h"
-#include "postgres/table_listing.h"
+#include "source/then.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -22,25 +21,6 @@ std::vector<std::string> names_of(std::span<const Target> targets) {
     all.insert(all.end(), tables.begin(), tables.end());
   }
   return all;
-}
-
-void check_tables(Connection& connection,
-                  const Place& place,
-                  const Target& target,
-                  std::vector<Refusal>& all) {
-  const auto tables = list_tables(connection, place, target.settings.source.tables);
-  if (!tables) {
-    if (const auto* const why = std::get_if<std::string>(&tables.error())) {
-      all.push_back({.ns = target.settings.name, .what = *why});
-    }
-    return;
-  }
-  for (const std::string& table : *tables) {
-    const auto plan = plan_table(connection, place, target, table);
-    if (const auto* const why = plan ? nullptr : std::get_if<std::string>(&plan.error())) {
-      all.push_back({.ns = target.settings.name, .table = table, .what = *why});
-    }
-  }
 }
 
 // A setting of the database counts for sessions that begin behind it.
@@ -58,29 +38,19 @@ Expected<std::string> identity_if_written_to(Connection& connection) {
 }  // namespace
 
 LogFollower::LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock)
-    : ServerFollower({.name = settings.name,
-                      .max_lag = settings.max_lag,
-                      .storage = settings.storage,
-                      .observer = settings.observer,
-                      .asking = settings.asking},
-                     std::move(feeds),
-                     std::move(clock),
-                     settings.place.schema),
-      settings_(std::move(settings)),
+    : ServerFollower(std::move(settings), std::move(feeds), std::move(clock)),
       names_(names_of(tables_.targets())),
       slot_(settings_.slot) {}
 
-LogFollower::~LogFollower() = default;
+LogFollower::~LogFollower() {
+  end();
+}
 
-void LogFollower::finish() {
-  loader_.reset();
-  checkpoints_.reset();  // writes once more, when what was deleted is seen to be committed
-  probe_.reset();
+void LogFollower::leave_stream() {
   if (stream_ && keeps_slot()) {
     leave_slot();
   }
   stream_.reset();
-  tables_.log.expire_all();
 }
 
 void LogFollower::leave_slot() {
@@ -90,7 +60,7 @@ void LogFollower::leave_slot() {
     return;
   }
   stream_.reset();
-  auto connection = Connection::open_same(settings_.login, identity_);
+  auto connection = open_same_server(settings_.login, identity_);
   auto dropped =
       connection ? drop_slot(*connection, slot_) : std::unexpected(std::move(connection.error()));
   // The server notices in its own time that the stream has ended.
@@ -121,15 +91,16 @@ std::vector<Refusal> LogFollower::check(const Login& login,
     return {};
   }
   std::vector<Refusal> all;
+  TableReader reader(*std::move(connection), {.place = place});
   for (const Target& target : targets) {
-    check_tables(*connection, place, target, all);
+    check_tables(reader, target, all);
   }
   const auto refuse = [&all](const Error& error) {
     if (error.is_refusal()) {
       all.push_back({.ns = "", .what = error.what});
     }
   };
-  auto asked = ask_all(*connection, place, slot);
+  auto asked = ask_all(reader.connection(), place, slot);
   if (!asked) {
     refuse(asked.error());
     return all;
@@ -200,10 +171,7 @@ Done LogFollower::try_to_connect(const std::stop_token& stop) {
     checkpoints_.reset();  // they are labelled with the one before
     is_position_gone_ = is_position_gone_ || tables_.log.has_begun();
   }
-  identity_ = asked->identity;
-  if (settings_.followed) {
-    settings_.followed->is(settings_.login, identity_);
-  }
+  is_followed(settings_.login, asked->identity);
   const std::optional<Slot>& found = asked->slot;
   if (found && found->is_active) {
     return std::unexpected(end_reader(*connection, *found));
@@ -260,14 +228,7 @@ Done LogFollower::check_server(const Asked& asked) const {
       !left.empty() && !server.hides_read_only && tables_.log.has_begun()) {
     return failed(std::move(left));
   }
-  std::string why;
-  for (const std::string& each : refusals(server, settings_.place, asked.slot.has_value())) {
-    why += (why.empty() ? "" : "; ") + each;
-  }
-  if (why.empty()) {
-    return {};
-  }
-  return refused("the server cannot be followed: " + why);
+  return judge(refusals(server, settings_.place, asked.slot.has_value()));
 }
 
 // Where we are, or a checkpoint of a former run is, if the slot has what comes behind it.
@@ -281,11 +242,9 @@ Expected<bool> LogFollower::can_go_on(const Slot& slot) {
   if (!may_take_up()) {
     return false;
   }
-  auto reader = TableReader::open(reader_settings());
-  if (!reader) {
-    return std::unexpected(reader.error());
-  }
-  return take_up(*reader, false, LogPosition(slot.confirmed));
+  return then(TableReader::open(reader_settings()), [&](TableReader reader) {
+    return take_up(reader, false, LogPosition(slot.confirmed));
+  });
 }
 
 Done LogFollower::begin_anew(Connection& connection, Connection& replication, bool has_slot) {
@@ -326,26 +285,25 @@ Done LogFollower::begin_stream(Connection& connection, Connection replication) {
     return std::unexpected(now.error());
   }
   const std::uint64_t process = replication.server_process();
-  auto stream = ReplicationStream::begin(std::move(replication),
-                                         {.slot = slot_,
-                                          .publication = settings_.place.publication,
-                                          .from = tables_.log.resume_position(),
-                                          .clock = clock_,
-                                          .timeout = settings_.login.timeout});
+  auto stream = LogStream::begin(std::move(replication),
+                                 {.slot = slot_,
+                                  .publication = settings_.place.publication,
+                                  .from = tables_.log.resume_position(),
+                                  .clock = clock_,
+                                  .timeout = settings_.login.timeout});
   if (!stream) {
     is_position_gone_ = is_position_gone_ || is_position_gone(stream.error());
     return std::unexpected(stream.error());
   }
   reader_ = process;
   tables_.log.reconnected({.near = now->xmax}, log_identity());
-  stream_ = std::make_unique<ReplicationStream>(*std::move(stream));
+  stream_ = std::make_unique<LogStream>(*std::move(stream));
   if (keeps_slot()) {
     begin_checkpoints(
         [kept = kept_](const LogPosition& position) { *kept = position.lsn().value; });
   }
   begin_probe();
-  begin_watch<Connection>(
-      settings_.login, identity_if_written_to, [] {});  // it waits for kStepMax at most
+  begin_watch(settings_.login, identity_if_written_to);
   return {};
 }
 
@@ -421,31 +379,6 @@ void LogFollower::heard(const ServerProbe::Word& word) {
 
 // --- following ---
 
-LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
-  // A stop waits for it, kStepMax at most: finish() says on the stream what is kept.
-  const TimePoint until = clock_() + kStepMax;
-  Done done = follow_one(stop);  // first: who may not read the log need not read tables
-  if (done) {
-    load_what_is_due();
-  }
-  while (done && clock_() < until && !stop.stop_requested()) {
-    done = follow_one(stop);
-  }
-  if (stop.stop_requested()) {
-    return Duration::zero();
-  }
-  const Done tended = tend(*probe_);
-  if (done) {
-    done = tended;
-  }
-  if (done) {
-    backoff_.succeeded();
-    return Duration::zero();
-  }
-  is_position_gone_ = is_position_gone_ || is_position_gone(done.error());
-  return lose(done.error());
-}
-
 Done LogFollower::follow_one(const std::stop_token& stop) {
   stream_->confirm(confirmed());
   const auto next = stream_->next(kStepMax);
@@ -453,18 +386,7 @@ Done LogFollower::follow_one(const std::stop_token& stop) {
     return std::unexpected(next.error());
   }
   const std::optional<LogEvent>& event = *next;
-  if (!event) {
-    return {};
-  }
-  if (const auto applied = tables_.log.apply(*event, stop); !applied) {
-    return failed(applied.error());
-  }
-  return {};
-}
-
-void LogFollower::disconnect() {
-  probe_.reset();
-  stream_.reset();
+  return event ? apply(*event, stop) : Done();
 }
 
 }  // namespace cuckooguard::source::postgres

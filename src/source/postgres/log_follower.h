@@ -40,13 +40,14 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "config/config.h"
+#include "follow/ending_thread.h"
 #include "follow/followed_server.h"
 #include "follow/server_follower.h"
+#include "follow/server_reader.h"
 #include "follow/table_loader.h"
 #include "pgoutput/lsn.h"
 #include "postgres/connection.h"
@@ -78,51 +79,44 @@ namespace cuckooguard::source::postgres {
 using OpenView = Expected<ReadView> (*)(Connection& connection);
 Expected<ReadView> open_view(Connection& connection);
 
-class TableReader {
+struct TableReaderSettings {
+  Login login{};
+  std::string identity{};  // of the server that is followed: server_identity()
+  Place place{};
+  OpenView open_view = postgres::open_view;
+  Clock clock{};
+};
+
+class TableReader final : public ServerReader<Log> {
  public:
   static constexpr std::chrono::seconds kViewWaitMax{20};
   static constexpr std::chrono::seconds kLookEvery{1};
+  static constexpr std::string_view kUnsure = "tables come and go all the time";
 
-  struct Settings {
-    Login login;
-    std::string identity;  // of the server that is followed: server_identity()
-    Place place;
-    OpenView open_view = postgres::open_view;
-    Clock clock;
-  };
-
+  using ServerReader::ServerReader;
   static Expected<TableReader> open(const Settings& settings);
 
   Expected<LogPosition> position();
   Done list(TableSet<Log>& tables);
-  std::expected<TablePlan, TableTrouble> plan(const Target& target, const std::string& table);
+  Planned<std::vector<std::string>> find(std::span<const std::string> wanted) {
+    return find_tables(connection_, settings_.place, wanted);
+  }
+  Planned<TablePlan> plan(const Target& target, const std::string& table);
   // Of the table that was planned last.
   Expected<ReadView> open_view(const LogPosition& from,
                                TableSet<Log>& tables,
                                const std::stop_token& stop);
-  Done close_view() { return connection_.run("ROLLBACK"); }
   Expected<TableEstimate> size(const TablePlan& plan);
-  Expected<std::optional<std::string>> count(const TablePlan& plan) {
-    return connection_.value(plan.count_sql());
-  }
   Expected<Rows> stream(const TablePlan& plan) {
     return connection_.stream(plan.copy_sql(), plan.needed().size());
   }
   // For this session, whatever the lock is.
   bool is_somebody_waiting(const TablePlan& plan);
-  void interrupt() const { connection_.interrupt(); }
 
  private:
-  TableReader(Connection connection, Settings settings, std::string process)
-      : connection_(std::move(connection)),
-        settings_(std::move(settings)),
-        process_(std::move(process)) {}
-
-  Connection connection_;
-  Settings settings_;
-  std::string process_;                 // of the session, at the server
-  std::optional<Connection> observer_;  // of who waits for it
-  std::uint32_t planned_oid_ = 0;       // of the table that was planned last
+  std::string process_ = "0";             // of the session, at the server
+  std::optional<Connection> observer_{};  // of who waits for it
+  std::uint32_t planned_oid_ = 0;         // of the table that was planned last
   TimePoint look_at_{};
 };
 
@@ -246,15 +240,11 @@ class ServerProbe {
   using IsApplied = std::function<bool(const LogPosition& position)>;
 
   ServerProbe(Settings settings, Report report, IsApplied is_applied);
-  ServerProbe(const ServerProbe&) = delete;
-  ServerProbe& operator=(const ServerProbe&) = delete;
-  ~ServerProbe() = default;
 
-  bool has_ended() const { return has_ended_.load(std::memory_order_acquire); }
-  const std::string& why() const { return why_; }  // then
+  bool has_ended() const { return thread_.has_ended(); }
+  const std::string& why() const { return thread_.why(); }  // then
 
  private:
-  void run(const std::stop_token& stop);
   // Why it has ended.
   std::string ask_until_it_fails(const std::stop_token& stop);
   Done prepare(Connection& connection);
@@ -271,7 +261,6 @@ class ServerProbe {
   Settings settings_;
   Report report_;
   IsApplied is_applied_;
-  std::string why_;
   // Its thread's:
   LogHead head_;
   std::optional<CatalogScope> scope_;  // of the watch that is prepared
@@ -284,8 +273,7 @@ class ServerProbe {
   LogPosition written_;  // where the last message is
   std::string why_not_flushed_;
   std::optional<TimePoint> pursued_since_;
-  std::atomic<bool> has_ended_{false};
-  std::jthread thread_;
+  EndingThread thread_{[this](const std::stop_token& stop) { return ask_until_it_fails(stop); }};
 };
 
 // A session in which PostgreSQL sends its log through a slot, as pgoutput's messages.
@@ -304,7 +292,7 @@ class ServerProbe {
 // Login::timeout although it was asked: the server is lost.
 // Source: PostgreSQL's documentation, 55.4 (streaming replication protocol); walsender.c,
 // WalSndDone().
-class ReplicationStream {
+class LogStream {
  public:
   struct Settings {
     std::string slot;
@@ -321,7 +309,7 @@ class ReplicationStream {
   static constexpr std::uint64_t kFewMessages = 64;
 
   // Takes the session over: it can do nothing else from now on.
-  static Expected<ReplicationStream> begin(Connection replication, Settings settings);
+  static Expected<LogStream> begin(Connection replication, Settings settings);
 
   // Nothing: none has come within `wait`.
   Expected<std::optional<LogEvent>> next(std::chrono::milliseconds wait);
@@ -339,7 +327,7 @@ class ReplicationStream {
     std::atomic<std::uint64_t> confirmed{0};
   };
 
-  ReplicationStream(Connection session, Settings settings)
+  LogStream(Connection session, Settings settings)
       : session_(std::move(session)),
         settings_(std::move(settings)),
         heard_at_(settings_.clock()),
@@ -376,6 +364,8 @@ struct LogFollowerSettings {
   Observer* observer = nullptr;
   std::shared_ptr<FollowedServer<Login>> followed = nullptr;  // is told; may be null
   Asking asking{};
+
+  const std::string& schema() const { return place.schema; }
 };
 
 class LogFollower final : public ServerFollower<Log> {
@@ -399,16 +389,13 @@ class LogFollower final : public ServerFollower<Log> {
   LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock);
   ~LogFollower() override;
 
-  void finish() override;
   void let_go() override { lets_go_ = true; }
 
  private:
   bool keeps_slot() const { return !settings_.slot.empty(); }
 
-  bool is_connected() const override { return stream_ != nullptr; }
   std::string log_identity() const override { return timeline_of(identity_); }
   Duration connect(const std::stop_token& stop) override;
-  void disconnect() override;
   Done try_to_connect(const std::stop_token& stop);
   // What a start must know of a server, and is refused by; check() asks the same.
   struct Asked {
@@ -426,30 +413,28 @@ class LogFollower final : public ServerFollower<Log> {
   Error end_reader(Connection& connection, const Slot& slot) const;
   void begin_probe();
   void heard(const ServerProbe::Word& word);
-  TableReader::Settings reader_settings() const override {
+  TableReaderSettings reader_settings() const override {
     return {.login = settings_.login,
             .identity = identity_,
             .place = settings_.place,
             .open_view = settings_.open_view,
             .clock = clock_};
   }
+  // Says on the stream what is kept: so no stop interrupts it (wake()).
+  void leave_stream() override;
   void leave_slot();
-  Duration follow(const std::stop_token& stop) override;
-  Done follow_one(const std::stop_token& stop);
+  Done follow_one(const std::stop_token& stop) override;
 
-  LogFollowerSettings settings_;
   std::vector<std::string> names_;  // and patterns, of all tables
   std::string slot_;                // its name, if it is temporary, too
   // Checkpoints have all up to there; their writer outlives it.
   std::shared_ptr<std::atomic<std::uint64_t>> kept_ =
       std::make_shared<std::atomic<std::uint64_t>>();
   std::atomic<bool> lets_go_ = false;
-  std::uint64_t reader_ = 0;  // the process on the server that followed, or follows, for us
-  std::unique_ptr<ReplicationStream> stream_;
+  std::uint64_t reader_ = 0;      // the process on the server that followed, or follows, for us
   std::string why_not_flushed_;   // as it was told; the probe's thread
   TimePoint written_again_at_{};  // likewise
   std::atomic<bool> may_not_write_ = false;
-  std::unique_ptr<ServerProbe> probe_;
 };
 
 }  // namespace cuckooguard::source::postgres

@@ -4,7 +4,8 @@
 #include <array>
 #include <cstddef>
 
-#include "postgres/number_of.h"
+#include "follow/number_of.h"
+#include "source/then.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -121,14 +122,6 @@ std::vector<Slot> slots_of(const Answer& answer) {
     slot.reader = number_of(each[11]);
   }
   return slots;
-}
-
-Expected<std::vector<Slot>> slots_where(Connection& connection, const std::string& condition) {
-  const auto answer = connection.ask(kSlotsSql + condition + " ORDER BY slot_name");
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  return slots_of(*answer);
 }
 
 // `*`, or our name, in a list of names: `ANY 2 (a, "b")`.
@@ -294,15 +287,13 @@ std::optional<Slot> slot_of(const Answer& answer) {
 }
 
 Expected<std::optional<Slot>> find_slot(Connection& connection, std::string_view name) {
-  const auto answer = connection.ask(slot_sql(connection, name));
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  return slot_of(*answer);
+  return then(connection.ask(slot_sql(connection, name)), slot_of);
 }
 
 Expected<std::vector<Slot>> list_slots(Connection& connection, std::string_view prefix) {
-  return slots_where(connection, "starts_with(slot_name, " + connection.quoted(prefix) + ")");
+  return then(connection.ask(kSlotsSql + ("starts_with(slot_name, " + connection.quoted(prefix)) +
+                             ") ORDER BY slot_name"),
+              slots_of);
 }
 
 namespace {
@@ -366,19 +357,11 @@ Expected<LogHead> head_of(const Answer& answer) {
 }
 
 Expected<pgoutput::Lsn> insert_lsn(Connection& connection) {
-  const auto lsn = connection.value("SELECT pg_current_wal_insert_lsn()");
-  if (!lsn) {
-    return std::unexpected(lsn.error());
-  }
-  return lsn_of(*lsn);
+  return then(connection.value("SELECT pg_current_wal_insert_lsn()"), lsn_of);
 }
 
 Expected<XidSnapshot> current_snapshot(Connection& connection) {
-  const auto snapshot = connection.value("SELECT pg_current_snapshot()");
-  if (!snapshot) {
-    return std::unexpected(snapshot.error());
-  }
-  return snapshot_of(*snapshot);
+  return then(connection.value("SELECT pg_current_snapshot()"), snapshot_of);
 }
 
 // Its timeline is that of what it writes just now, which a checkpoint tells only later. A standby

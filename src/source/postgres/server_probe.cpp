@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <exception>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "follow/pause.h"
@@ -25,17 +23,7 @@ constexpr int kFlushesMessages = 170000;
 ServerProbe::ServerProbe(Settings settings, Report report, IsApplied is_applied)
     : settings_(std::move(settings)),
       report_(std::move(report)),
-      is_applied_(std::move(is_applied)),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
-
-void ServerProbe::run(const std::stop_token& stop) {
-  try {
-    why_ = ask_until_it_fails(stop);
-  } catch (const std::exception&) {
-    why_.clear();  // no memory, say
-  }
-  has_ended_.store(true, std::memory_order_release);
-}
+      is_applied_(std::move(is_applied)) {}
 
 std::chrono::nanoseconds ServerProbe::whole_every() const {
   return std::min<std::chrono::nanoseconds>(settings_.max_lag / config::kPollsPerMaxLag,
@@ -231,7 +219,7 @@ void ServerProbe::pursue(const Word& word, bool is_wanted) {
 }
 
 std::string ServerProbe::ask_until_it_fails(const std::stop_token& stop) {
-  auto connection = Connection::open_same(settings_.login, settings_.identity);
+  auto connection = open_same_server(settings_.login, settings_.identity);
   if (!connection) {
     return connection.error().what;
   }

@@ -1,6 +1,5 @@
 #include "postgres/slot_name.h"
 
-#include <algorithm>
 #include <cstdint>
 
 #include <fmt/format.h>

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "config/nearest.h"
+#include "follow/number_of.h"
 #include "keyspace/keyspace.h"
 #include "postgres/fingerprints.h"
-#include "postgres/number_of.h"
 #include "postgres/table_checks.h"
 
 namespace cuckooguard::source::postgres {
@@ -26,7 +26,7 @@ class Planner {
           const std::string& table)
       : connection_(connection), place_(place), target_(target), wanted_(table) {}
 
-  std::expected<TablePlan, TableTrouble> plan() {
+  Planned<TablePlan> plan() {
     for (const auto step : {&Planner::read_fingerprint,  // first: later changes are seen by it
                             &Planner::find_table,
                             &Planner::check_tables_below,
@@ -369,16 +369,11 @@ class Planner {
 
 }  // namespace
 
-std::expected<TablePlan, TableTrouble> plan_table(Connection& connection,
-                                                  const Place& place,
-                                                  const Target& target,
-                                                  const std::string& table) {
+Planned<TablePlan> plan_table(Connection& connection,
+                              const Place& place,
+                              const Target& target,
+                              const std::string& table) {
   return Planner(connection, place, target, table).plan();
-}
-
-std::string words_of(const TableTrouble& trouble) {
-  const auto* const sentence = std::get_if<std::string>(&trouble);
-  return sentence != nullptr ? *sentence : std::get<Error>(trouble).what;
 }
 
 }  // namespace cuckooguard::source::postgres

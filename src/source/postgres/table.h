@@ -118,8 +118,8 @@ struct TablePlan : RowPlan {
 };
 
 using TableTrouble = std::variant<std::string, Error>;
-
-std::string words_of(const TableTrouble& trouble);
+template <class T>
+using Planned = std::expected<T, TableTrouble>;
 
 // Where a source's tables are.
 struct Place {
@@ -127,14 +127,15 @@ struct Place {
   std::string publication;
 };
 
-std::expected<TablePlan, TableTrouble> plan_table(Connection& connection,
-                                                  const Place& place,
-                                                  const Target& target,
-                                                  const std::string& table);
+Planned<TablePlan> plan_table(Connection& connection,
+                              const Place& place,
+                              const Target& target,
+                              const std::string& table);
 
 // As the server spells them; a name for which there is no table as it is.
-std::expected<std::vector<std::string>, TableTrouble> list_tables(
-    Connection& connection, const Place& place, std::span<const std::string> wanted);
+Planned<std::vector<std::string>> find_tables(Connection& connection,
+                                              const Place& place,
+                                              std::span<const std::string> wanted);
 
 // All that this account may see.
 Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection, const Place& place);

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "postgres/number_of.h"
+#include "follow/number_of.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -191,9 +191,9 @@ std::string publish_all_sql(const Place& place, const TablePlan& table) {
 }
 
 // Of a partitioned table it is each partition's own that says what is logged of its rows.
-std::expected<bool, TableTrouble> check_replica_identities(Connection& connection,
-                                                           const TablePlan& table,
-                                                           std::span<const UniqueKey> unique_keys) {
+Planned<bool> check_replica_identities(Connection& connection,
+                                       const TablePlan& table,
+                                       std::span<const UniqueKey> unique_keys) {
   std::string needed;
   for (const std::size_t place : table.needed()) {
     needed = joined(needed, ", ", connection.quoted(table.columns[place].name));

@@ -48,9 +48,9 @@ Objection check_publication(Connection& connection,
 std::string publish_all_sql(const Place& place, const TablePlan& table);
 
 // Whether all of its rows are logged whole; if not, needed() of them.
-std::expected<bool, TableTrouble> check_replica_identities(Connection& connection,
-                                                           const TablePlan& table,
-                                                           std::span<const UniqueKey> unique_keys);
+Planned<bool> check_replica_identities(Connection& connection,
+                                       const TablePlan& table,
+                                       std::span<const UniqueKey> unique_keys);
 
 // Transactions that may have written to it (its oid) by now, and are open.
 Expected<std::vector<Xid>> writers_of(Connection& connection, std::uint32_t table);

@@ -4,7 +4,7 @@
 #include "postgres/log_follower.h"
 #include "postgres/server.h"
 #include "postgres/table_checks.h"
-#include "postgres/table_listing.h"
+#include "source/then.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -34,7 +34,7 @@ Expected<ReadView> open_view(Connection& connection) {
 }
 
 Expected<TableReader> TableReader::open(const Settings& settings) {
-  auto connection = Connection::open_same(settings.login, settings.identity);
+  auto connection = open_same_server(settings.login, settings.identity);
   if (!connection) {
     return std::unexpected(connection.error());
   }
@@ -42,23 +42,20 @@ Expected<TableReader> TableReader::open(const Settings& settings) {
   if (!process) {
     return std::unexpected(process.error());
   }
-  return TableReader(*std::move(connection), settings, process->value_or("0"));
+  TableReader reader(*std::move(connection), settings);
+  reader.process_ = process->value_or("0");
+  return reader;
 }
 
 Expected<LogPosition> TableReader::position() {
-  const auto lsn = insert_lsn(connection_);
-  if (!lsn) {
-    return std::unexpected(lsn.error());
-  }
-  return LogPosition(*lsn);
+  return then(insert_lsn(connection_), [](pgoutput::Lsn lsn) { return LogPosition(lsn); });
 }
 
 Done TableReader::list(TableSet<Log>& tables) {
-  return list_tables(tables, connection_, settings_.place);
+  return list_tables(tables, *this);
 }
 
-std::expected<TablePlan, TableTrouble> TableReader::plan(const Target& target,
-                                                         const std::string& table) {
+Planned<TablePlan> TableReader::plan(const Target& target, const std::string& table) {
   auto plan = plan_table(connection_, settings_.place, target, table);
   if (plan) {
     planned_oid_ = plan->oid;
@@ -110,7 +107,7 @@ bool TableReader::is_somebody_waiting(const TablePlan& /*plan*/) {
   }
   look_at_ = now + kLookEvery;
   if (!observer_) {
-    auto connection = Connection::open_same(settings_.login, settings_.identity);
+    auto connection = open_same_server(settings_.login, settings_.identity);
     if (!connection) {
       return false;  // who cannot ask hears of nobody, and asks again later
     }

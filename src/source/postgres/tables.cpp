@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "config/table_pattern.h"
+#include "follow/number_of.h"
 #include "postgres/fingerprints.h"
-#include "postgres/number_of.h"
 #include "postgres/table.h"
 
 namespace cuckooguard::source::postgres {
@@ -55,8 +55,9 @@ std::string TablePlan::count_sql() const {
   return "SELECT pg_catalog.count(*) FROM " + full_name();
 }
 
-std::expected<std::vector<std::string>, TableTrouble> list_tables(
-    Connection& connection, const Place& place, std::span<const std::string> wanted) {
+Planned<std::vector<std::string>> find_tables(Connection& connection,
+                                              const Place& place,
+                                              std::span<const std::string> wanted) {
   const auto there = ask_fingerprints(connection, place.schema, place.publication, wanted);
   if (!there) {
     return std::unexpected(there.error());

@@ -1,5 +1,9 @@
 #include "sqlite/database.h"
 
+#include <algorithm>
+
+#include "source/then.h"
+
 namespace cuckooguard::source::sqlite {
 
 void Statement::bind(int parameter, std::string_view text) {
@@ -159,6 +163,28 @@ std::string quoted_identifier(std::string_view name) {
 
 std::string quoted_text(std::string_view text) {
   return quoted_by('\'', text);
+}
+
+Expected<std::int64_t> number(const Database& database,
+                              std::string_view sql,
+                              std::string_view name) {
+  auto statement = database.prepare(sql);
+  if (!statement) {
+    return std::unexpected(statement.error());
+  }
+  if (!name.empty()) {
+    statement->bind(1, name);
+  }
+  return then(statement->step(),
+              [&statement](bool has_row) { return has_row ? statement->integer(0) : 0; });
+}
+
+Expected<std::uint64_t> count(const Database& database,
+                              std::string_view sql,
+                              std::string_view name) {
+  return then(number(database, sql, name), [](std::int64_t found) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, found));
+  });
 }
 
 }  // namespace cuckooguard::source::sqlite

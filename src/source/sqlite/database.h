@@ -125,4 +125,13 @@ Done each_row(const Database& database,
   }
 }
 
+// The first value of the first row, or 0 if there is none; likewise.
+Expected<std::int64_t> number(const Database& database,
+                              std::string_view sql,
+                              std::string_view name = "");
+// The same, of what is never less.
+Expected<std::uint64_t> count(const Database& database,
+                              std::string_view sql,
+                              std::string_view name = "");
+
 }  // namespace cuckooguard::source::sqlite

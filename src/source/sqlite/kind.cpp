@@ -70,23 +70,6 @@ std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& maki
       .rows = std::move(rows)};
 }
 
-// A sentence, or what the database said.
-std::string words_of(const std::variant<std::string, Error>& trouble) {
-  const auto* const sentence = std::get_if<std::string>(&trouble);
-  return sentence != nullptr ? *sentence : std::get<Error>(trouble).what;
-}
-
-Expected<std::uint64_t> count(const Database& database, const std::string& sql) {
-  std::uint64_t rows = 0;
-  const auto done = each_row(database, sql, "", [&rows](const Statement& row) {
-    rows = static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.integer(0)));
-  });
-  if (!done) {
-    return std::unexpected(done.error());
-  }
-  return rows;
-}
-
 std::expected<std::vector<TableSize>, std::string> count_rows(const config::Source& source,
                                                               const Target& target) {
   const config::SqliteSource& settings = own(source);
@@ -102,7 +85,7 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
   for (const std::string& table : *tables) {
     const auto plan = plan_table(*database, target, table);
     if (!plan) {
-      return std::unexpected(words_of(plan.error()));
+      return std::unexpected(source::words_of(plan.error()));
     }
     const auto rows = count(*database, plan->count_sql());
     if (!rows) {
@@ -112,7 +95,7 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
     if (settings.follow == config::Follow::triggers) {
       const auto logged = plan_logged_table(*database, target, table);
       if (!logged) {
-        return std::unexpected(words_of(logged.error()));
+        return std::unexpected(source::words_of(logged.error()));
       }
       size.deletes = chosen_deletes(target.settings.filter.deletes, logged->identity_is_unique);
     }

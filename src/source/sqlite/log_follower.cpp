@@ -23,18 +23,6 @@ constexpr int kLoadsBetweenWorn = 10;
 
 using filter::State;
 
-Expected<std::int64_t> schema_number(const Database& database) {
-  auto statement = database.prepare("PRAGMA schema_version");
-  if (!statement) {
-    return std::unexpected(statement.error());
-  }
-  const auto row = statement->step();
-  if (!row) {
-    return std::unexpected(row.error());
-  }
-  return statement->integer(0);
-}
-
 std::string missing_words(const LogObject& missing, const std::string& path) {
   return "the trigger log is not there, or not as this configuration needs it (\"" + missing.name +
          "\"): " + how_to_install(path);
@@ -391,7 +379,7 @@ Done LogFollower::read(const Database& database, TimePoint at, const std::stop_t
 }
 
 Done LogFollower::plan(const Database& database) {
-  const auto schema = schema_number(database);
+  const auto schema = number(database, "PRAGMA schema_version");
   if (!schema) {
     return std::unexpected(schema.error());
   }

@@ -80,10 +80,10 @@ class LogReader {
   LogReader();
 
   // Everything behind `from`.
-  std::expected<TouchedRows, TableTrouble> read(const Database& database,
-                                                const LoggedTable& table,
-                                                Feed& feed,
-                                                const LogMark& from);
+  Planned<TouchedRows> read(const Database& database,
+                            const LoggedTable& table,
+                            Feed& feed,
+                            const LogMark& from);
 
  private:
   std::expected<void, std::string> add(const LoggedTable& table,

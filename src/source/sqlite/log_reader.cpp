@@ -2,6 +2,7 @@
 #include <string_view>
 #include <utility>
 
+#include "source/then.h"
 #include "sqlite/log_follower.h"
 
 namespace cuckooguard::source::sqlite {
@@ -35,20 +36,17 @@ Expected<std::optional<LogMark>> newest_mark(const Database& database) {
 }
 
 Expected<bool> has_mark(const Database& database, const LogMark& mark) {
-  const auto found =
-      mark_of(database, "SELECT seq, mark FROM main.cuckooguard_log WHERE seq = ?1", mark.seq);
-  if (!found) {
-    return std::unexpected(found.error());
-  }
-  return *found == mark;
+  return then(
+      mark_of(database, "SELECT seq, mark FROM main.cuckooguard_log WHERE seq = ?1", mark.seq),
+      [&mark](const std::optional<LogMark>& found) { return found == mark; });
 }
 
 LogReader::LogReader() : name_low_(filter::random_secret()), name_high_(filter::random_secret()) {}
 
-std::expected<TouchedRows, TableTrouble> LogReader::read(const Database& database,
-                                                         const LoggedTable& table,
-                                                         Feed& feed,
-                                                         const LogMark& from) {
+Planned<TouchedRows> LogReader::read(const Database& database,
+                                     const LoggedTable& table,
+                                     Feed& feed,
+                                     const LogMark& from) {
   auto changes = database.prepare(table.changes_sql());
   if (!changes) {
     return std::unexpected(changes.error());

@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <span>
 #include <string>
-#include <variant>
 
 #include "keyspace/identity.h"
 #include "source/uuid_bytes.h"
@@ -65,8 +63,7 @@ class DatabaseRowLookup final : public RowLookup {
                 std::string_view identity) {
     const auto plan = plan_table(database, target, table);
     if (!plan) {
-      const auto* const why = std::get_if<std::string>(&plan.error());
-      return std::unexpected(why != nullptr ? *why : std::get<Error>(plan.error()).what);
+      return std::unexpected(source::words_of(plan.error()));
     }
     const auto values = keyspace::values_of_identity(identity, plan->columns.size());
     auto statement = database.prepare(plan->select_sql() + where_sql(*plan, values));

@@ -42,7 +42,7 @@ Expected<SnapshotReader::Reading> SnapshotReader::read_table(Feed& feed,
                                                              const TablePlan& plan,
                                                              filter::DeleteMode deletes) {
   // Counting takes a tenth of the time of reading, and the filter then has its right size at once.
-  const auto rows = number(plan.count_sql(), "");
+  const auto rows = count(database_, plan.count_sql());
   if (!rows) {
     return std::unexpected(rows.error());
   }
@@ -54,7 +54,8 @@ Expected<SnapshotReader::Reading> SnapshotReader::read_table(Feed& feed,
     return Reading::finished;
   }
   if (plan.grows) {
-    const auto used = number(plan.largest_id_sql(), plan.is_autoincrement ? plan.table : "");
+    const auto used =
+        count(database_, plan.largest_id_sql(), plan.is_autoincrement ? plan.table : "");
     if (!used) {
       return std::unexpected(used.error());
     }
@@ -95,22 +96,6 @@ Expected<SnapshotReader::Reading> SnapshotReader::read_rows(Feed& feed,
       }
     }
   }
-}
-
-Expected<std::uint64_t> SnapshotReader::number(const std::string& sql,
-                                               const std::string& parameter) const {
-  auto statement = database_.prepare(sql);
-  if (!statement) {
-    return std::unexpected(statement.error());
-  }
-  if (!parameter.empty()) {
-    statement->bind(1, parameter);
-  }
-  const auto row = statement->step();
-  if (!row) {
-    return std::unexpected(row.error());
-  }
-  return *row ? static_cast<std::uint64_t>(std::max<std::int64_t>(0, statement->integer(0))) : 0;
 }
 
 }  // namespace cuckooguard::source::sqlite

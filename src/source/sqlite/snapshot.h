@@ -35,8 +35,6 @@ class SnapshotReader {
 
   Expected<Reading> read_table(Feed& feed, const TablePlan& plan, filter::DeleteMode deletes);
   Expected<Reading> read_rows(Feed& feed, const TablePlan& plan, Statement& statement);
-  // The first column of the first row, or 0 if there is none.
-  Expected<std::uint64_t> number(const std::string& sql, const std::string& parameter) const;
 
   const Database& database_;
   const std::stop_token& stop_;

@@ -1,7 +1,6 @@
 #include "sqlite/table.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -24,7 +23,7 @@ std::vector<std::string_view> views_of(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
 
-std::expected<Table, TableTrouble> find_table(const Database& database, const std::string& wanted) {
+Planned<Table> find_table(const Database& database, const std::string& wanted) {
   std::vector<std::string> names;
   std::optional<Table> found;
   const auto read =
@@ -63,10 +62,10 @@ std::expected<Table, TableTrouble> find_table(const Database& database, const st
 
 // A column that is an alias of the rowid is the one kind of primary key without an index of its
 // own.
-std::expected<bool, TableTrouble> is_rowid_alias(const Database& database,
-                                                 const Table& table,
-                                                 const std::vector<Column>& columns,
-                                                 const Column& column) {
+Planned<bool> is_rowid_alias(const Database& database,
+                             const Table& table,
+                             const std::vector<Column>& columns,
+                             const Column& column) {
   const auto keys =
       std::ranges::count_if(columns, [](const Column& any) { return any.primary_key != 0; });
   if (table.without_rowid || column.primary_key == 0 || keys != 1 ||
@@ -95,9 +94,9 @@ struct Selection {
   const std::vector<Column>& columns;
 };
 
-std::expected<const Column*, TableTrouble> column_named(const std::vector<Column>& columns,
-                                                        const Table& table,
-                                                        const std::string& wanted) {
+Planned<const Column*> column_named(const std::vector<Column>& columns,
+                                    const Table& table,
+                                    const std::string& wanted) {
   const auto column = std::ranges::find_if(
       columns, [&wanted](const Column& any) { return upper_case(any.name) == upper_case(wanted); });
   if (column == columns.end()) {
@@ -109,8 +108,7 @@ std::expected<const Column*, TableTrouble> column_named(const std::vector<Column
   return &*column;
 }
 
-std::expected<const Column*, TableTrouble> choose_column(const Selection& from,
-                                                         const std::string& placeholder) {
+Planned<const Column*> choose_column(const Selection& from, const std::string& placeholder) {
   const auto& names = from.target.settings.source.columns;
   const auto renamed = names.find(placeholder);
   const std::string& wanted = renamed == names.end() ? placeholder : renamed->second;
@@ -123,7 +121,7 @@ std::expected<const Column*, TableTrouble> choose_column(const Selection& from,
   return column;
 }
 
-std::expected<void, TableTrouble> choose_condition(const Selection& from, TablePlan& plan) {
+Planned<void> choose_condition(const Selection& from, TablePlan& plan) {
   using Form = ConditionColumn::Form;
   plan.condition = from.target.settings.source.where;
   for (const std::string& name : plan.condition.columns()) {
@@ -143,8 +141,7 @@ std::expected<void, TableTrouble> choose_condition(const Selection& from, TableP
   return {};
 }
 
-std::expected<std::vector<Column>, TableTrouble> columns_of(const Database& database,
-                                                            const Table& table) {
+Planned<std::vector<Column>> columns_of(const Database& database, const Table& table) {
   std::vector<Column> columns;
   const auto read = each_row(database,
                              "SELECT name, type, pk FROM pragma_table_xinfo(?1)",
@@ -189,9 +186,9 @@ std::string TablePlan::largest_id_sql() const {
                                 ") FROM main." + quoted_identifier(table);
 }
 
-std::expected<TablePlan, TableTrouble> plan_table(const Database& database,
-                                                  const Target& target,
-                                                  const std::string& wanted) {
+Planned<TablePlan> plan_table(const Database& database,
+                              const Target& target,
+                              const std::string& wanted) {
   const auto table = find_table(database, wanted);
   if (!table) {
     return std::unexpected(table.error());

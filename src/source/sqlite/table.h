@@ -55,9 +55,11 @@ struct TablePlan {
 };
 
 using TableTrouble = std::variant<std::string, Error>;
+template <class T>
+using Planned = std::expected<T, TableTrouble>;
 
-std::expected<TablePlan, TableTrouble> plan_table(const Database& database,
-                                                  const Target& target,
-                                                  const std::string& table);
+Planned<TablePlan> plan_table(const Database& database,
+                              const Target& target,
+                              const std::string& table);
 
 }  // namespace cuckooguard::source::sqlite

@@ -1,7 +1,6 @@
 #include "sqlite/trigger_install.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -32,8 +31,8 @@ Expected<std::vector<std::string>> other_triggers(const Database& database,
   return others;
 }
 
-std::expected<std::vector<LogObject>, TableTrouble> wanted_log(const Database& database,
-                                                               std::span<const Target> targets) {
+Planned<std::vector<LogObject>> wanted_log(const Database& database,
+                                           std::span<const Target> targets) {
   std::vector<LogObject> wanted = log_objects();
   for (const Target& target : targets) {
     for (const std::string& name : target.settings.source.tables) {
@@ -91,8 +90,8 @@ std::string script(const std::vector<LogObject>& missing, const std::vector<std:
 
 }  // namespace
 
-std::expected<std::vector<LogObject>, TableTrouble> missing_log(const Database& database,
-                                                                std::span<const Target> targets) {
+Planned<std::vector<LogObject>> missing_log(const Database& database,
+                                            std::span<const Target> targets) {
   const auto wanted = wanted_log(database, targets);
   if (!wanted) {
     return std::unexpected(wanted.error());

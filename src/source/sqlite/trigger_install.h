@@ -6,7 +6,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <expected>
 #include <span>
 #include <string>
@@ -18,8 +17,8 @@
 namespace cuckooguard::source::sqlite {
 
 // What these targets' tables need and the database does not have.
-std::expected<std::vector<LogObject>, TableTrouble> missing_log(const Database& database,
-                                                                std::span<const Target> targets);
+Planned<std::vector<LogObject>> missing_log(const Database& database,
+                                            std::span<const Target> targets);
 
 // In one transaction. A busy error: another time.
 Done install_trigger_log(const std::string& path,

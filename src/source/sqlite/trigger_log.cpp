@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <optional>
 #include <utility>
-#include <variant>
 
 namespace cuckooguard::source::sqlite {
 namespace {
@@ -332,9 +331,9 @@ std::string LoggedTable::changes_sql() const {
          " AS log WHERE log.seq > ?1 AND log.stream = ?2 ORDER BY log.seq";
 }
 
-std::expected<LoggedTable, TableTrouble> plan_logged_table(const Database& database,
-                                                           const Target& target,
-                                                           const std::string& table) {
+Planned<LoggedTable> plan_logged_table(const Database& database,
+                                       const Target& target,
+                                       const std::string& table) {
   auto plan = plan_table(database, target, table);
   if (!plan) {
     return std::unexpected(std::move(plan.error()));

@@ -93,8 +93,7 @@ struct UniqueText {
 };
 
 // Of all others.
-std::expected<std::vector<UniqueText>, TableTrouble> unique_texts(const Database& database,
-                                                                  const std::string& table);
+Planned<std::vector<UniqueText>> unique_texts(const Database& database, const std::string& table);
 
 // What a trigger log is in a database's schema: objects with their exact text, found, missed, and
 // made.
@@ -148,8 +147,8 @@ struct LoggedTable {
   std::string changes_sql() const;
 };
 
-std::expected<LoggedTable, TableTrouble> plan_logged_table(const Database& database,
-                                                           const Target& target,
-                                                           const std::string& table);
+Planned<LoggedTable> plan_logged_table(const Database& database,
+                                       const Target& target,
+                                       const std::string& table);
 
 }  // namespace cuckooguard::source::sqlite

@@ -135,8 +135,7 @@ Expected<std::vector<UniqueKey>> unique_keys(const Database& database, const std
   return keys;
 }
 
-std::expected<std::vector<UniqueText>, TableTrouble> unique_texts(const Database& database,
-                                                                  const std::string& table) {
+Planned<std::vector<UniqueText>> unique_texts(const Database& database, const std::string& table) {
   struct Index {
     std::string name;
     bool is_partial = false;

@@ -13,8 +13,8 @@
 #include <utility>
 #include <variant>
 
+#include "follow/checkpoint_writer.h"
 #include "follow/restore.h"
-#include "follow/server_follower.h"
 #include "follow/table_loader.h"
 #include "follow/table_set.h"
 #include "source/follow/toy_applier.h"

@@ -36,7 +36,7 @@ bool is_position_gone(const Error& error) {
   return std::ranges::find(kGone, error.state) != kGone.end();
 }
 
-Expected<ReplicationStream> ReplicationStream::begin(Connection replication, Settings settings) {
+Expected<LogStream> LogStream::begin(Connection replication, Settings settings) {
   const std::string command =
       "START_REPLICATION SLOT " + quoted_name(settings.slot) + " LOGICAL " +
       settings.from.lsn().text() + " (proto_version '1', publication_names " +
@@ -45,24 +45,24 @@ Expected<ReplicationStream> ReplicationStream::begin(Connection replication, Set
   if (auto started = replication.start_stream(command); !started) {
     return std::unexpected(started.error());
   }
-  return ReplicationStream(std::move(replication), std::move(settings));
+  return LogStream(std::move(replication), std::move(settings));
 }
 
-void ReplicationStream::ask() const {
+void LogStream::ask() const {
   if (!shared_->is_asked.exchange(true)) {
     session_.wake();
   }
 }
 
-void ReplicationStream::confirm(LogPosition position) const {
+void LogStream::confirm(LogPosition position) const {
   shared_->confirmed.store(position.lsn().value, std::memory_order_relaxed);
 }
 
-Done ReplicationStream::tell() {
+Done LogStream::tell() {
   return send_status(false);
 }
 
-Done ReplicationStream::send_status(bool asks) {
+Done LogStream::send_status(bool asks) {
   const pgoutput::Lsn confirmed{shared_->confirmed.load(std::memory_order_relaxed)};
   told_at_ = settings_.clock();
   const auto status = pgoutput::encode({.written = received_,
@@ -73,7 +73,7 @@ Done ReplicationStream::send_status(bool asks) {
   return session_.send(std::string_view(status.data(), status.size()));
 }
 
-Done ReplicationStream::tell_in_time() {
+Done LogStream::tell_in_time() {
   const TimePoint now = settings_.clock();
   const bool is_asked = shared_->is_asked.exchange(false);
   if (!is_asked && now - told_at_ < kStatusEvery) {
@@ -90,7 +90,7 @@ Done ReplicationStream::tell_in_time() {
   return send_status(true);
 }
 
-Expected<std::optional<LogEvent>> ReplicationStream::next(std::chrono::milliseconds wait) {
+Expected<std::optional<LogEvent>> LogStream::next(std::chrono::milliseconds wait) {
   if (auto told = tell_in_time(); !told) {
     return std::unexpected(told.error());
   }
@@ -121,8 +121,7 @@ Expected<std::optional<LogEvent>> ReplicationStream::next(std::chrono::milliseco
   return LogEvent{.message = data.payload, .end = data.start};
 }
 
-Expected<std::optional<LogEvent>> ReplicationStream::on_keepalive(pgoutput::Lsn end,
-                                                                  bool wants_word) {
+Expected<std::optional<LogEvent>> LogStream::on_keepalive(pgoutput::Lsn end, bool wants_word) {
   received_ = std::max(received_, end);
   if (wants_word) {
     if (heard_at_ - requests_since_ > kStatusEvery) {

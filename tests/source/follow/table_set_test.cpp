@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "source/mysql/table_set_fixture.h"
+#include "source/follow/table_set_fixture.h"
 
 namespace cuckooguard::source::mysql {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace cuckooguard::source::postgres {
+namespace cuckooguard::source {
 
 template <typename Number = std::uint64_t>
 Number number_of(std::optional<std::string_view> text) {
@@ -19,4 +19,4 @@ Number number_of(std::optional<std::string_view> text) {
   return number;
 }
 
-}  // namespace cuckooguard::source::postgres
+}  // namespace cuckooguard::source

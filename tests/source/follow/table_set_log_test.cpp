@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/temporary_directory.h"
-#include "source/mysql/table_set_fixture.h"
+#include "source/follow/table_set_fixture.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
