@@ -13,9 +13,8 @@
 // row `vip:7`) is an error: text_makers_of() says whose rows must be known to have none.
 //
 // Must: a row that identity_of_row() accepts has, for each of its keys, the very identity that
-// match() gives, or that read() gives for one
-//       of the makers; or it is isolated, and its pattern matches that. Others are errors.
-//       (tests/keyspace)
+//       match() gives, or that read() gives for one of the makers; or it is isolated, and its
+//       pattern matches that. Others are errors. (tests/keyspace)
 // Threads: immutable after build; const calls may run together, each thread with its own
 // IdentityBuffer.
 // Lifetimes: an identity views the key, the row's values or the IdentityBuffer: it is valid until

@@ -8,8 +8,7 @@
 // namespace in trouble does not silence another.
 //
 // Must: a healthy guard writes nothing at `info` once it has started (integration/logs_test.cpp); a
-// Redis key, or a value out of one,
-//       is written as its hash unless shows_keys().
+//       Redis key, or a value out of one, is written as its hash unless shows_keys().
 // Threads: any, but add_listener(), which comes before there are several. Nobody waits for whoever
 // reads standard error (BackgroundSink).
 // Lifetimes: outlives whoever writes. Errors: none; a line that cannot be written is lost.

@@ -171,8 +171,8 @@ std::string_view stand_script();
 // Threads:   one. Lifetimes: the key outlives all.
 // Errors:    what is no line is nothing; a SnapshotWriter that fails says why.
 // Limits:    kPiecesMax, within kPieceStays. kPiecesAhead are sent before the first has been taken,
-// and in memory with
-//            what the image needs (filled/filters_image.h), so that a log goes on beside it.
+//            and in memory with what the image needs (filled/filters_image.h), so that a log goes
+//            on beside it.
 struct SnapshotLine {
   std::uint64_t seq = 0;
   std::string id;

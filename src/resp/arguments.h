@@ -2,11 +2,10 @@
 // quotes.
 //
 // Threads: one. Lifetimes: a view points into the scanned input or into this object; it is valid
-// until the next
-//   RequestScanner::next() with this object, and no longer than the input stays where it is.
+//   until the next RequestScanner::next() with this object, and no longer than the input stays
+//   where it is.
 // Limits: grows to the largest command seen and is never freed: at most 32 thousand views (an
-// inline command of
-//   64 KiB), 512 KiB, and 64 KiB of unquoted text.
+//   inline command of 64 KiB), 512 KiB, and 64 KiB of unquoted text.
 #pragma once
 
 #include <cstddef>

@@ -9,13 +9,12 @@
 // (+OK or +KO, :1 or :x) is not its business.
 //
 // Threads: one. Errors: `malformed`, for good: the stream cannot be followed any more. The
-// offending byte is the first
-//   one behind the piece. Refused are unknown types, bad lengths, and payloads not followed by
-//   CRLF: to go on after any of them would be to give one client another's reply.
+//   offending byte is the first one behind the piece. Refused are unknown types, bad lengths, and
+//   payloads not followed by CRLF: to go on after any of them would be to give one client another's
+//   reply.
 // Limits: nesting is unlimited for counted aggregates (a counter, no stack); kStreamedDepthMax for
-// streamed ones
-//   ("*?"), which Redis 7 does not send. Lengths have at most 18 digits, and
-//   at most 2^62 values may be outstanding. 80 bytes.
+//   streamed ones ("*?"), which Redis 7 does not send. Lengths have at most 18 digits, and at most
+//   2^62 values may be outstanding. 80 bytes.
 // Source: https://github.com/redis/redis-specifications/blob/master/protocol/RESP3.md
 #pragma once
 

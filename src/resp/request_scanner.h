@@ -19,18 +19,15 @@
 //
 // Threads: one. Lifetimes: see Arguments.
 // Errors: values. After `protocol_error` the client gets "-" + error + CRLF and is closed, as by
-// Redis; asking again
-//   with the same input gives the same answer.
+//   Redis; asking again with the same input gives the same answer.
 // Limits: the caller keeps at most kWholeCommandBytesMax + kLineBytesMax unconsumed bytes while it
-// is told `incomplete`.
-//   Of who has not authenticated at most kUnauthenticatedBytesMax + kLineBytesMax: nobody answers
-//   such a one anyway. Fed byte by byte, the work stays linear in the bytes: what has been scanned
-//   is not read again until the end.
+//   is told `incomplete`. Of who has not authenticated at most kUnauthenticatedBytesMax +
+//   kLineBytesMax: nobody answers such a one anyway. Fed byte by byte, the work stays linear in the
+//   bytes: what has been scanned is not read again until the end.
 // Source: Redis 7.0.15 networking.c (processInlineBuffer, processMultibulkBuffer), util.c
-// (string2ll), sds.c
-//   (sdssplitargs); https://redis.io/docs/reference/protocol-spec ("Sending commands to a Redis
-//   server"). Differs: lines above kLineBytesMax are refused always, by Redis only if they do not
-//   arrive in one read.
+//   (string2ll), sds.c (sdssplitargs); https://redis.io/docs/reference/protocol-spec ("Sending
+//   commands to a Redis server"). Differs: lines above kLineBytesMax are refused always, by Redis
+//   only if they do not arrive in one read.
 #pragma once
 
 #include <cstddef>
@@ -47,9 +44,8 @@ namespace cuckooguard::resp {
 // Threads: any, on different `arguments`. Lifetimes: see Arguments.
 // Errors: false for unbalanced quotes, and for a closing quote that is not followed by a blank.
 // Source: Redis 7.0.15 sds.c, sdssplitargs. Its corners, kept: "\v" and "\f" are blanks between
-// arguments and behind a
-//   closing quote but do not end an unquoted argument; a quote may open inside an argument (a"b c"
-//   is one).
+//   arguments and behind a closing quote but do not end an unquoted argument; a quote may open
+//   inside an argument (a"b c" is one).
 
 // `line` holds no NUL (Redis's line search stops at one) and no line end.
 bool split_inline(std::string_view line, Arguments& arguments);

@@ -9,8 +9,8 @@
 //
 // Threads: construct, start and destroy from the owner's thread; the calls run on its own.
 // Lifetimes: `tls` outlives it. Errors: told once as long as they last (on_silence).
-// Limits: cluster::kNodesMax nodes, a connection to each; each call waits at
-// most kCallTimeout, each connect kConnectTimeout.
+// Limits: cluster::kNodesMax nodes, a connection to each; each call waits at most kCallTimeout,
+// each connect kConnectTimeout.
 #pragma once
 
 #include <atomic>

@@ -3,8 +3,7 @@
 // anywhere, ends.
 //
 // must: no byte that one client caused reaches another: every reply carries the name of the client
-// it is for, and no
-//       client sees another's name, a push, or its own replies out of order
+//       it is for, and no client sees another's name, a push, or its own replies out of order
 
 #include <array>
 #include <cstdio>
