@@ -168,8 +168,8 @@ TlsTunnel::~TlsTunnel() {
 }
 
 void TlsTunnel::accept_all() {
-  sigset_t pipe;  // what is sent to a closed connection is an error of that write; the carriers
-                  // inherit it
+  // A write to a closed connection is an error of that write; the carriers inherit the mask.
+  sigset_t pipe;
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);

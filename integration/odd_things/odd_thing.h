@@ -11,8 +11,7 @@
 // is equal. A step is run on session `a` unless it begins otherwise:
 //
 //   "b: SQL"     on session b, which begins with its first step; "b: leave" ends it
-//   "b&: SQL"    the same, and what follows does not wait for it: the next step of b does, and the
-//                end
+//   "b&: SQL"    the same, and only b's next step, and the end, wait for it
 //   "! SQL"      must fail; "b: ! SQL"
 //   "server: restart", "server: kill"   alone on its server
 //

@@ -18,16 +18,17 @@ namespace cuckooguard::cluster {
 
 class Addresses {
  public:
-  // Port 0: the node is known, and has no listener, since there are not ports enough. Where two
+  // Port 0: the node is known, and has no listener, since there are not enough ports. Where two
   // nodes have the same address, because one is gone and another has taken its place, the address
-  // is that of the one that is not failing, else of the higher config epoch. A node is added once.
+  // belongs to the one that is not failing, otherwise to the one with the higher config epoch. A
+  // node is added once.
   void add(const Node& node, std::uint16_t listener);
 
   // Nothing: no such node is known (yet). 0 as above.
   std::optional<std::uint16_t> find_by_id(std::string_view id) const;
-  // `host` is what a reply says, an IP address or a hostname; where it says nothing, or "?", the
-  // node is on the host of the one that replied, else it is the only one with that port. `port` is
-  // for plain connections, or for TLS.
+  // `host` is what a reply says, an IP address or a hostname. If it is empty or "?", the node is on
+  // the host of the node that replied, otherwise it is the only one with that port. `port` is for
+  // plain connections, or for TLS.
   std::optional<std::uint16_t> find_by_endpoint(std::string_view host,
                                                 std::uint16_t port,
                                                 std::string_view host_of_this_node) const;

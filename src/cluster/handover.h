@@ -1,4 +1,4 @@
-// Which slots, and whose place as a master, have gone from one node to another between two maps.
+// Which slots, and which roles as master, have moved from one node to another between two maps.
 //
 // Threads: any. Lifetimes: nodes are those of the two maps. Limits: one for each pair of nodes, no
 // more than there are slots and nodes.

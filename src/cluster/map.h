@@ -1,7 +1,7 @@
 // What a cluster consists of: its nodes, who owns which slot, and which slots are on their way.
 //
-// Each node tells what it sees (`View`), and they need not agree: a node that was cut off tells of
-// yesterday. `merge` makes one `Map` of what all of them say.
+// Each node reports its own view (`View`), and views may differ: a node that was cut off reports an
+// old one. `merge` makes one `Map` of all of them.
 //
 // Threads: any; a Map that is shared does not change. Errors: texts, which name the line.
 // Limits: kNodesMax nodes in a view and in a map, kNodesBytesMax of text. A map takes 34 KB and its
@@ -51,7 +51,7 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
-// What one node sees. Nodes in handshake are left out: the ids they have are not theirs yet.
+// One node's view. Nodes in handshake are left out: their ids are not final yet.
 struct View {
   std::vector<Node> nodes;
   std::optional<std::size_t> myself;  // of `nodes`

@@ -1,4 +1,4 @@
-// Replaces addresses in one reply. See topology_reply.h, which is for others.
+// Replaces addresses in one reply: the inside of topology_reply.h.
 //
 // Threads: one. Lifetimes: keeps references to what it is made of.
 #pragma once
@@ -21,9 +21,10 @@ namespace cuckooguard::cluster {
 // Goes through one whole reply, value by value: of an aggregate its header first, then what is in
 // it.
 //
-// Threads: one. Lifetimes: views into the reply. Errors: nothing, at the end, for bytes that are no
-//   RESP, and for what no reply of CLUSTER has: attributes, and aggregates of unknown length. The
-//   cursor is to be set back then. Cost: linear; no recursion.
+// Threads: one. Lifetimes: views into the reply.
+// Errors: nothing, at the end, for bytes that are not RESP, and for what no reply of CLUSTER has:
+//   attributes, and aggregates of unknown length. The caller then sets the cursor back.
+// Cost: linear; no recursion.
 class ReplyCursor {
  public:
   struct Item {

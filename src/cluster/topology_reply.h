@@ -1,31 +1,32 @@
-// The few replies in which Redis tells where other servers are: a cluster of its nodes (CLUSTER
-// SLOTS, SHARDS, NODES, REPLICAS, and -MOVED and -ASK), a Sentinel of those that it watches and of
-// its like (SENTINEL GET-MASTER-ADDR-BY-NAME, MASTER, MASTERS, REPLICAS, SENTINELS, what it
-// publishes, INFO), and any Redis of its master and replicas (ROLE, INFO). Of these the addresses
-// are replaced by those of our listeners; every other byte stays.
+// The few replies in which Redis gives addresses of servers: a cluster those of its nodes (CLUSTER
+// SLOTS, SHARDS, NODES, REPLICAS, and -MOVED and -ASK), a Sentinel those of the servers that it
+// watches and of other Sentinels (SENTINEL GET-MASTER-ADDR-BY-NAME, MASTER, MASTERS, REPLICAS,
+// SENTINELS, what it publishes, INFO), and any Redis those of its master and replicas (ROLE, INFO).
+// The addresses in them are replaced by those of our listeners; every other byte stays.
 //
 // A node is known by its id, else by its address. What is replaced:
-//   host      by the host that is told: also metadata's ip and hostname in SLOTS, hostname in
-//             SHARDS and NODES. They are not left out, so a client that looks for one finds one
-//             that works. A host that Redis leaves open, null or empty, stays open: the client goes
-//             to the host that it has reached, which is the guard's, and only it may know that.
-//             "?", which is no host anybody reaches, does not.
+//   host      by our host: also metadata's ip and hostname in SLOTS, hostname in SHARDS and NODES.
+//             These are not left out, so that a client that looks for one finds one that works. A
+//             host that Redis leaves open, null or empty, stays open: the client goes to the host
+//             that it has reached, which is the guard's, and only the client knows that one. "?",
+//             which is no reachable host, is replaced.
 //   port      by the listener's. A listener is either for TLS or not: of `port` and `tls-port` in
-//             SHARDS one is left, as of a Redis that listens for one of both. Where a reply says
-//             that a node is the master, by that of the listener for whoever is master, if it has
-//             none of its own.
+//             SHARDS one is left, as of a Redis that listens for only one of them. Where a reply
+//             says that a node is the master, and the node has no listener of its own, by the port
+//             of the listener for whichever node is master.
 //   bus port  stays: clients have no use for it.
 //   name      of a replica, which is its address, in Sentinel's replies and messages: by both.
-// A node that is not known stays as it is, and is counted: who has learned of it rewrites the reply
-// again. One without an address, or unknown while in handshake, which nobody will ever know by the
-// id it has, stays, too, and is not counted.
+// The address of an unknown node stays as it is, and is counted: the caller, once it has learned of
+// that node, rewrites the reply again. A node without an address, or an unknown one in handshake,
+// which nobody will ever know by its current id, also stays, and is not counted.
 //
 // Not seen: addresses that a script, or CLUSTER NODES within one, puts into its own reply.
 //
-// Threads: any. Errors: values. What is not understood stays as it is, byte for byte; in NODES,
-//   REPLICAS and INFO that is a line, in SLOTS, SHARDS and of a Sentinel a node, or all of it.
-//   Limits: the whole reply is there, which the caller bounds; it is gone through once, depth is
-//   the format's, no recursion. The host that is told has no control characters, spaces or commas.
+// Threads: any.
+// Errors: values. What is not understood stays as it is, byte for byte; in NODES, REPLICAS and INFO
+//   that is a line, in SLOTS, SHARDS and of a Sentinel a node, or all of it.
+// Limits: the whole reply is given, whose size the caller bounds; it is read once, depth is the
+//   format's, no recursion. Our host has no control characters, spaces or commas.
 // Source: Redis 7.0.15 cluster.c (clusterReplyMultiBulkSlots, clusterReplyShards,
 //   clusterGenNodesDescription, clusterRedirectClient), sentinel.c (addReplySentinelRedisInstance,
 //   sentinelEvent), replication.c (roleCommand), server.c (genRedisInfoString); recorded replies in

@@ -1,6 +1,6 @@
 // The absent replies that have a name: for each framework the bytes by which it caches "no such
 // row" itself, so that an unmodified application stops there and does not ask its database. One
-// table; `cuckooguard presets` prints it.
+// table, which `cuckooguard presets` prints.
 //
 // Threads: immutable. Limits: kTimesMax times in one form.
 // Source: AbsentPreset::constant names project, file and version;

@@ -1,5 +1,6 @@
-// What the operator can set, as plain structs. Every default of the product is stated here and in
-// sources.h, and nowhere else; config/cuckooguard.yaml documents them, and a test compares the two.
+// The operator's settings as plain structs. This file and sources.h have every default of the
+// product, and no other file has any; config/cuckooguard.yaml documents them, and a test compares
+// the two.
 //
 // Threads: plain values.
 // Units: durations are std::chrono, sizes are bytes, rates are fractions of 1.
@@ -48,7 +49,8 @@ inline constexpr std::size_t kSentinelsMax = 16;
 
 enum class UpstreamMode : std::uint8_t { pinned, shared };
 
-// Whom the guard answers: ask Redis what each user may do, or trust whoever Redis has accepted.
+// Which clients the guard answers: ask Redis what each user may do, or trust every client that
+// Redis has accepted.
 enum class Acl : std::uint8_t { ask, trust };
 
 struct Control {  // how the control connection logs in; all empty: without AUTH
@@ -61,7 +63,7 @@ struct Control {  // how the control connection logs in; all empty: without AUTH
 
 inline constexpr std::size_t kNodeAddressesMax = 1000;
 
-// Where a node is reached whose own address does not lead there, as behind NAT.
+// The address of a node that cannot be reached at the one it announces, as behind NAT.
 struct NodeAddress {
   Address told;  // as its cluster tells it
   Address reached;
@@ -78,13 +80,13 @@ struct Upstream {
   Acl acl = Acl::ask;
   Control control;
   std::optional<UpstreamTls> tls;  // nullopt: plain text
-  // Nodes of a Redis Cluster, of which one at least must answer for the guard to learn of the
-  // others; empty: `address` is all there is. What is said of Redis above then holds for each node.
+  // Nodes of a Redis Cluster; at least one must answer for the guard to learn of the others. Empty:
+  // there is only `address`. The settings of Redis above then apply to each node.
   std::vector<Address> cluster;
   // MSET of several slots, by those who see the cluster as one Redis, is run slot by slot.
   bool split_mset = false;
-  // Sentinels, which know where the master of this name is; empty: none are asked. What is said of
-  // Redis above then holds for the master and for its replicas.
+  // Sentinels, which know where the master of this name is; empty: none are asked. The settings of
+  // Redis above then apply to the master and its replicas.
   std::vector<Address> sentinels;
   std::string master;
   Control sentinel_control;                 // how the guard logs in to them
@@ -102,7 +104,7 @@ constexpr std::string_view name_of(Mode mode) {
   return kModeNames.at(static_cast<std::size_t>(mode));
 }
 
-// Who says first that a key is absent, in enforce.
+// In enforce: who is asked first, the filter or Redis.
 enum class Order : std::uint8_t {
   guard_first,  // the guard: Redis is not asked
   redis_first,  // Redis: only its nil to a GET is replaced, all other reads are forwarded
@@ -139,7 +141,7 @@ struct FreshIds {
   bool operator==(const FreshIds&) const = default;
 };
 
-// What the filter does about rows that go, where the source tells of each (docs/design.md).
+// How the filter handles deleted rows, where the source reports each one (docs/design.md).
 enum class Deletes : std::uint8_t { automatic, trusted, deferred, exact };
 inline constexpr std::array<std::string_view, 4> kDeletesNames{
     "auto", "trusted", "deferred", "exact"};
@@ -160,7 +162,7 @@ struct Overlay {
   bool operator==(const Overlay&) const = default;
 };
 
-// By which applications ask for a namespace's filter as for one of RedisBloom's.
+// The name under which applications ask a namespace's filter as if it were one of RedisBloom's.
 struct FilterCommands {
   std::string key;  // of BF.* and CF.*; empty: none
 
@@ -220,7 +222,8 @@ inline constexpr std::array<std::string_view, 4> kLogLevelNames{
 
 enum class LogFormat : std::uint8_t { text, json };
 
-// How Redis keys stand in the log: as a keyed hash, which GUARD.EXPLAIN has too, or as they are.
+// How Redis keys are written to the log: as a keyed hash, which GUARD.EXPLAIN also shows, or as
+// they are.
 enum class LogKeys : std::uint8_t { hashed, plain };
 
 struct Log {

@@ -1,7 +1,7 @@
 // YAML -> Config, strictly: an unknown or duplicate key, a wrong type, a value without its unit, a
-// missing or contradicting setting is a Diagnostic with line and column, and all of them are
-// reported at once, in the file's order. Secrets and values taken from the environment are never
-// part of a diagnostic.
+// missing or contradictory setting is a Diagnostic with line and column. All of them are reported
+// at once, in the file's order. Secrets and values taken from the environment are never part of a
+// diagnostic.
 //
 // YAML's anchors, aliases and tags are refused: a configuration needs none, and an alias can grow
 // without bound.

@@ -1,6 +1,6 @@
-// One mapping of the configuration file, read key by key. What is wrong goes to the Report; the
-// struct keeps its default then, so that reading goes on and every error is found. What was read is
-// noted as a Setting, with its origin.
+// One mapping of the configuration file, read key by key. Errors go to the Report; the struct then
+// keeps its default, so that reading goes on and finds every error. Each value read is noted as a
+// Setting, with its origin.
 //
 // Lifetimes: views the tree, the Reading and its Setting.
 #pragma once

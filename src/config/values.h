@@ -42,8 +42,8 @@ Parsed<std::uint64_t> parse_bytes(std::string_view text);                 // 512
 Parsed<std::uint64_t> parse_count(std::string_view text);                 // 20, 10k, 20M, 1G
 Parsed<double> parse_fraction(std::string_view text);                     // 0.2% -> 0.002
 Parsed<double> parse_rate(std::string_view text);                         // 10/s, 30/min, 0
-Parsed<std::string> parse_text(std::string_view text);                    // anything but nothing
-Parsed<std::string> parse_any_text(std::string_view text);                // and nothing
+Parsed<std::string> parse_text(std::string_view text);                    // not empty
+Parsed<std::string> parse_any_text(std::string_view text);                // may be empty
 Parsed<std::optional<std::uint32_t>> parse_file_mode(std::string_view text);  // 0660, or nothing
 Parsed<bool> parse_bool(std::string_view text);                               // true, false
 Parsed<Address> parse_address(std::string_view text);           // host:port, [::1]:port, unix:/path

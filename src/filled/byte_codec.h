@@ -1,9 +1,10 @@
 // Numbers and texts as bytes: of operations in a log, and of dumps. Numbers are little-endian, a
 // text has its length before it.
 //
-// Threads: any, on different ones. Lifetimes: a reader is a view. Errors: running out is a state:
-// 0 and empty texts from then on, and `ok()` is false. Limits: a text has less than 2^32 bytes, but
-// for long ones. Source: none; written by this program and read by it.
+// Threads: any, on different ones. Lifetimes: a reader is a view.
+// Errors: running out of bytes is a state: 0 and empty texts from then on, and `ok()` is false.
+// Limits: a text has less than 2^32 bytes, but for long ones. Source: none; this program writes and
+//   reads it.
 #pragma once
 
 #include <concepts>

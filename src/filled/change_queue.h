@@ -4,9 +4,9 @@
 //   push() ─▶ waiting ─ next() ─▶ a batch ─ sent() ─▶ in flight ─ came_back() ─▶ finished
 //
 // Threads:   push() and size() from any; all else from one.
-// Lifetimes: what is still here at the end is finished.
-// Errors:    outcomes, in sentences. What was sent and has not come back is `unknown`, all else
-//            `not_in_log`.
+// Lifetimes: changes still here at the end are finished.
+// Errors:    outcomes, in sentences. A change that was sent and has not come back is `unknown`, any
+//            other `not_in_log`.
 // Limits:    Limits of what waits; a batch has kBatchMax changes, or kBatchBytesMax, or one change.
 #pragma once
 

@@ -1,7 +1,7 @@
-// Which filters there are, by the keys that they are asked for.
+// Which filters there are, by key.
 //
-// A copy takes kParts pointers, however many filters there are: what neither has changed since is
-// shared by both. The one that is changed copies the part of a key at its first change of it.
+// A copy takes kParts pointers, however many filters there are: copies share what neither has
+// changed. A changed copy duplicates the part of a key at its first change there.
 //
 // Threads: const calls from any, on copies that nobody changes; what changes one, from its owner's.
 // Lifetimes: what find() gives lives until the directory is changed, or ends. Errors:

@@ -1,12 +1,12 @@
-// A filter as bytes: what BF.SCANDUMP and CF.SCANDUMP give here, and what is kept of it between
-// runs and for other guards.
+// A filter as bytes: for BF.SCANDUMP and CF.SCANDUMP, between runs, and for other guards.
 //
 //   u64 bytes of all, "CGFILTER", shape, u64 items, u64 erased, u32 layers,
 //   for each u64 bytes and a filter file (filter/filter_file.h); u64 checksum of all before it
 //
-// What a client is given has a tag: the first kDumpTagBytes of an HMAC-SHA-256 of all but the
-// checksum, with the secret that items are hashed with. It stands where the first layer's file says
-// its source position, empty while the tag is computed: whoever knows of no tags reads over it.
+// A client's copy has a tag: the first kDumpTagBytes of an HMAC-SHA-256 of everything but the
+// checksum, with the secret that items are hashed with. It is stored as the source position of the
+// first layer's file, which is empty while the tag is computed: a reader that does not know of tags
+// skips it.
 //
 // Threads: any; dump_of() and DumpImage, with its destructor, on the filter's writer's. Errors: a
 // sentence; std::bad_alloc. Limits: filter/filter_file_image.h's. Source: RFC 2104.
@@ -76,7 +76,7 @@ struct DumpFacts {
   Shape shape;
   std::uint64_t bytes = 0;  // that the filter takes
 };
-// Nothing is damaged, and it is of this secret: what is still wrong with it, somebody has made up.
+// Nothing is damaged, and it has this secret: any further error in it was made on purpose.
 std::expected<DumpFacts, std::string> facts_of_dump(std::string_view dump,
                                                     const filter::HashSecret& secret);
 // To which all is added that a tag is of.

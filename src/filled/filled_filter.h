@@ -1,30 +1,31 @@
-// A filter that the application fills: what RedisBloom's commands of one key change, and ask.
+// A filter that the application fills: RedisBloom's commands of one key change it and ask it.
 //
 // must: may_contain() is true for every item that was added and not erased. aims: false for others,
-// but for `false_positive_rate` of them, however many items there are.
+// but for a share of `false_positive_rate`, however many items there are.
 //
-// It is made of cuckoo filters, whatever its kind: the kind says which commands it takes, and what
-// becomes of an item that is added twice.
+// Every kind is made of cuckoo filters: the kind decides which commands it takes, and what happens
+// to an item that is added twice.
 //
 //   bloom, set   an item that may be there is not added again; nothing is erased
-//   cuckoo       each add is an item of its own; erase() takes one of them out. What was never
-//                added must not be erased: with the probability of a false positive that takes out
-//                another item, as of any cuckoo filter. An `exact` one knows its hashes, at 11 to
-//                17 bytes more for each, and says that there is no such item
+//   cuckoo       each add is an item of its own; erase() takes one of them out. An item that was
+//                never added must not be erased: with the probability of a false positive that
+//                removes another item, as in any cuckoo filter. An `exact` one knows its hashes, at
+//                11 to 17 more bytes each, and reports that there is no such item
 //
-// Growth. A cuckoo filter alone cannot be made larger, as it does not know its items. An `exact`
-// one does: it gets a layer of growth() times the items, and each change from then on moves
-// kMovesPerItem of those that it counts there, until the old layer counts none and is_moved(). What
-// was found in that one is found in it until it goes: till then an item that was moved and then
-// erased may be a false positive, and both layers have theirs. Any other gets a layer, of growth()
-// times the items of the last one and half of its false positive rate: all layers together keep the
-// promise. Where several layers may hold an item that is erased, none loses anything: a stale item
-// is a false positive, the wrong one taken out would be a hidden one.
+// Growth. A cuckoo filter alone cannot be enlarged, as it does not know its items. An `exact` one
+// does: it gets a layer of growth() times the items, and each later change moves kMovesPerItem
+// items into that, until the old layer counts none and is_moved(). The old layer still answers for
+// what was moved from it until it goes: an item that was moved and then erased may be a false
+// positive until then, and both layers have their own. Any other filter gets a further layer, of
+// growth() times the items of the last one and half of its false positive rate, so that all layers
+// together keep the promise. If several layers may hold an item that is to be erased, none removes
+// it: a stale item is a false positive, but removing the wrong one would hide an item.
 //
-// A filter does not change its layers: grown() and moved() are others, which have the same tables.
+// A filter does not change its layers: grown() and moved() return other filters with the same
+// tables.
 //
-// An unsure one stands for a filter that this guard cannot have: it has no layers, and any item may
-// be in it. Nothing is added to it, and nothing erased.
+// An unsure filter stands for one that this guard cannot have: it has no layers, and any item may
+// be in it. Nothing is added to it or erased.
 //
 // Threads:   may_contain() and facts() from any; all else, also of grown() and moved(), from one
 //            writer.
@@ -60,7 +61,7 @@ struct Shape {
   double false_positive_rate = 0.01;
   bool scales = true;  // else it is full at its capacity
   bool exact = false;  // of cuckoo
-  // As RedisBloom has them; but for growth() they mean nothing here.
+  // As in RedisBloom; only growth() means anything here.
   std::uint32_t expansion = 2;
   std::uint32_t bucket_size = 2;
   std::uint32_t iterations_max = 20;

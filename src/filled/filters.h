@@ -1,27 +1,27 @@
-// All filters that applications fill, by the keys that they are asked for: what every guard has
-// that has applied the same operations in the same order.
+// All filters that applications fill, by their keys. Guards that have applied the same operations
+// in the same order have the same filters.
 //
 //   apply(operation) ──▶ filters ──▶ directory() ── any thread: may_contain
 //
-// Every apply() is the same on every guard: it depends on no clock and no setting of theirs; what
-// limits there are, the operation says. So does what is wrong with a dump.
+// apply() has the same result on every guard: it depends on no clock and no local setting. The
+// operation itself carries the limits that apply, and what is wrong with a dump.
 //
-// Memory. What others have room for, this process may not (Room). If others apply the same, the
-// filter that has no room is unsure from then on: any item may be in it, what is done to it has an
-// outcome that is not known here, and all goes on. It is again as it should be with a restore() of
-// what another guard has, or gone when it is dropped. Limits are judged without what an unsure one
-// may have grown by. If nobody else has it, nothing is made or grown: `no_room`.
+// Memory. This process may lack room that others have (Room). If other guards apply the operation,
+// the filter without room becomes unsure here: any item may be in it, the outcome of its operations
+// is unknown here, and everything else goes on. It recovers with a restore() of another guard's
+// filters, or is gone when it is dropped. Limits are judged without what an unsure filter may have
+// grown by. If no other guard has it, nothing is made or grown: `no_room`.
 //
-// Expiry. A filter that is past its time is gone for whoever asks (Named::is_there); it is taken
-// out by an operation in the log (expired()), so that every guard loses it at the same place.
+// Expiry. A filter past its time is gone for every reader (Named::is_there); an operation in the
+// log removes it (expired()), so that every guard loses it at the same place.
 //
 // Threads:   directory(), totals() and hash() from any; all else from one writer at a time.
 // Lifetimes: a directory lives as long as somebody has it, and its filters do.
-// Errors:    outcomes; restore() says what is wrong. std::bad_alloc where a little is not to be
-//            had.
-// Limits:    an operation's. A directory is copied for each change of which filters there are, and
-//            for each that grows. kLoadingMax dumps are loaded at a time; one more ends the oldest
-//            that is not being checked.
+// Errors:    outcomes; restore() says what is wrong. std::bad_alloc where not even a little memory
+//            is left.
+// Limits:    an operation's. The directory is copied for each change of which filters there are,
+//            and for each filter that grows. kLoadingMax dumps are loaded at a time; one more ends
+//            the oldest that is not being checked.
 #pragma once
 
 #include <atomic>
@@ -45,8 +45,8 @@
 
 namespace cuckooguard::filled {
 
-// A dump whose pieces have all come (Outcome::whole). To check it takes as long as it is large,
-// needs nothing else, and is done by whichever thread.
+// A dump whose pieces have all come (Outcome::whole). Checking it takes time in proportion to its
+// size, needs nothing else, and may be done by any thread.
 struct WholeDump {
   void check() noexcept;
 
@@ -90,9 +90,9 @@ class Filters {
 
   // --- the writer ---
   Outcome apply(const Operation& operation);
-  // In order; whoever looks sees what is changed when all are done. Dumps are yet to be made then:
-  // Outcome::image. Of one operation alone, it is. What has been loaded is checked in its turn, or
-  // by whoever calls, who then has it take_in(): Outcome::whole.
+  // In order; readers see the changes when all are done. Dumps are then still to be made
+  // (Outcome::image), but for an operation that comes alone. A loaded dump is checked in its turn,
+  // or by the caller, which then calls take_in(): Outcome::whole.
   enum class Check : std::uint8_t { in_turn, aside };
   std::vector<Outcome> apply(std::span<const Operation> operations, Check check = Check::in_turn);
   Outcome take_in(const WholeDump& whole);
@@ -105,9 +105,9 @@ class Filters {
   // What has been applied so far, to be read while operations are applied: none of them is in it.
   // The one before is lost with it. None is unsure at that.
   std::shared_ptr<FiltersImage> image();
-  // The same at once; and it is as if that had been applied here. A sentence: it is not what dump()
-  // gives, or was hashed with another secret; then all is as before. A filter that has no room
-  // here, or that cannot be, is unsure then.
+  // The same at once, as if that had been applied here. A sentence: it does not come from dump(),
+  // or was hashed with another secret; then everything is as before. A filter that has no room
+  // here, or that cannot exist, becomes unsure.
   std::string dump() const;
   std::expected<void, std::string> restore(std::string_view dump);
   void clear();

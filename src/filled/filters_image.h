@@ -1,8 +1,8 @@
 // All filters (filled/filters.h) as they were at one moment, as bytes that Filters::restore()
 // takes, read in steps while operations go on between them.
 //
-// What it costs to begin does not depend on how large filters are. A filter is kept as it was when
-// the first operation that changes it comes, or when its turn has come: keep() says so.
+// The cost of beginning does not depend on the size of the filters. A filter's old state is kept
+// when the first operation that changes it comes, or when its turn has come: keep() does that.
 //
 // Threads:   the writer's of the filters, also the destructor.
 // Lifetimes: filters that are dropped meanwhile live as long as this.

@@ -1,22 +1,21 @@
-// A store of this process alone: what is submitted is done at once, and kept in a file now and
-// then. The file, and a dump that a client asks for, are read from an image
-// (filled/filters_image.h) in turns of kImageTurn by the store's own thread, once that has been
-// started; what is submitted meanwhile is done between two of them, by that thread or by another
-// one's: nobody waits for a lock that is held for longer than a turn or an operation takes. A dump
-// that a client has loaded is checked by the same thread, without the lock.
+// A store of this process alone: an operation is applied at once, and everything is written to a
+// file now and then. Once it is started, the store's own thread makes that file, and a dump that a
+// client asks for, from an image (filled/filters_image.h), in turns of kImageTurn. Operations
+// submitted meanwhile are applied between two turns, by that thread or by the submitting one:
+// nobody waits for a lock that is held for longer than a turn or an operation takes. The same
+// thread checks a dump that a client has loaded, without the lock.
 //
-// What is acknowledged lives as long as the process, and longer if it is in the file: at each
-// interval at which something has changed, and when the store ends. A process that is killed loses
-// what came since.
+// An acknowledged change lives as long as the process, and longer once it is in the file, which is
+// written at each interval in which something has changed, and when the store ends. A process that
+// is killed loses the changes since the last write.
 //
 // Threads:   submit() from any: whoever finds nobody at work does what waits. The file is written
 //            by a thread of its own.
 // Lifetimes: filters and `on_trouble` outlive it.
-// Errors:    restore(): a sentence; of writing, on_trouble, each time that it fails. While a filter
-//            is unsure (filled/filters.h), nothing is written.
-// Limits:    what an image needs while the file is written; a dump is in memory as a whole, and so
-//            is the file while it is read. What waits is bounded by what clients may have in
-//            flight.
+// Errors:    restore(): a sentence; each failed write: on_trouble. While a filter is unsure
+//            (filled/filters.h), nothing is written.
+// Limits:    the memory of an image while the file is written; a dump is in memory as a whole, and
+//            so is the file while it is read. What clients may have in flight bounds what waits.
 #pragma once
 
 #include <atomic>

@@ -1,11 +1,11 @@
 // An entry of the log that several guards share, and who vouches for it.
 //
-//   seq      number in the log. Whoever appends it does not know it, so that the tag does not say
-//   writer   kWriterBytes at random, of one connection of one guard
+//   seq      number in the log; the tag does not cover it, since the writer does not know it yet
+//   writer   kWriterBytes at random, for one connection of one guard
 //   counter  of the writer's entries, rising
 //   after    number of the last entry that the writer had applied
-//   body     u8 sort, then operations: u32 how many, each; or a digest: what the writer's Chain was
-//            at `after`
+//   body     u8 sort, then operations: u32 how many, each; or a digest: the writer's Chain at
+//            `after`
 //   tag      HMAC-SHA-256 of generation and all of these but `seq`, with the guards' key
 //
 // Threads:   plain values; LogKey and Mac one thread at a time. Lifetimes: none.

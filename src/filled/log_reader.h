@@ -1,5 +1,5 @@
-// Judges the entries of a log, in the order in which Redis has them: which are applied, which do
-// not count, and whether all are there.
+// Judges the entries of a log, in the order in which Redis has them: which are applied, which are
+// ignored, and whether all are there.
 //
 //   judge(entry) ─▶ apply ─▶ (the filters) ─▶ applied(entry, trace)
 //                ├▶ skip    as if it were not there: it has no number
@@ -8,11 +8,11 @@
 // Anybody who may write to Redis may put an entry there, take one away, or change its number. So
 //
 //   its tag is wrong                             skip: nobody with the key has written it
-//   its writer's counter is not larger           skip: a copy of one that was there before
+//   its writer's counter is not larger           skip: a copy of an earlier one
 //   its writer has not been seen for kWindow,
-//   nor had it applied one of the last kWindow   skip: it may be a copy of one that is forgotten
+//   nor had it applied one of the last kWindow   skip: it may be a copy of a forgotten one
 //   its number is not the next one               reread: some are lost, or the end of the log was
-//                                                and others have its numbers
+//                                                and other entries have its numbers
 //
 // A writer is forgotten kWindow entries after its last one. Each of its entries is `after` one
 // that is older than that, so that no copy counts: the table has kWindow writers at most, and

@@ -1,5 +1,5 @@
-// What is done to a filter: by one command of a client, on every guard that shares it, in the order
-// of the log. Items are their hashes: no log and no other guard ever sees what they are.
+// What one command of a client does to a filter, on every guard that shares it, in the order of the
+// log. Items are hashes: no log and no other guard ever sees the items themselves.
 //
 // Threads: plain values. Errors: nothing, if bytes are no operation. Limits: kBlobBytesMax.
 #pragma once
@@ -46,8 +46,8 @@ struct Operation {
   // Of load: the dump must be one that a guard has made (filled/dump.h). Guards before there were
   // tags do not ask for it, nor do those that apply what such a guard has let in.
   bool must_be_tagged = false;
-  // How many filters, and bytes, there may be with what this makes: the limits of the guard that
-  // has it put into the log. So they are the same for all that apply it.
+  // How many filters and bytes there may be after this operation: the limits of the guard that puts
+  // it into the log, and so the same for all that apply it.
   std::uint64_t filters_max = kItemsMax;
   std::uint64_t bytes_max = kItemsMax;
 

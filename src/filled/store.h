@@ -1,10 +1,10 @@
-// Where operations go: applied here and now (filled/local_store.h), or by way of a log that several
+// Where operations go: applied here and now (filled/local_store.h), or through a log that several
 // guards share (replicated/filter_log.h).
 //
 // Threads:   submit(), is_current() and log() from any. A change is finished once, by one thread,
-//            and waited for by one; whoever has seen is_done() may read its outcome.
+//            and one thread waits for it; once it has seen is_done() it may read the outcome.
 // Lifetimes: a change lives as long as somebody waits for it, or the store has it.
-// Errors:    outcomes. Limits: the store's; what is too much is finished as `not_in_log`.
+// Errors:    outcomes. Limits: the store's; a change beyond them is finished as `not_in_log`.
 #pragma once
 
 #include <array>
@@ -26,13 +26,12 @@
 
 namespace cuckooguard::filled {
 
-// Whose changes are finished, for the thread on which they wait for it: a worker's.
+// Finished changes, on their way to the thread that waits for them: a worker.
 //
-//   any thread: Change::finish() ─▶ add() ─ the first one: post ─▶ the worker: take() ─▶ each is
-//   told
+//   any thread: Change::finish() ─▶ add() ─ the first one: post ─▶ the worker: take() ─▶ tells each
 //
-// Must: nobody is missed. While there is anybody in the list, one post is on its way: whoever finds
-// it empty posts, and so does take() if it leaves somebody.
+// Must: no change is missed. While the list is not empty, one post is on its way: an add() that
+//   finds it empty posts, and so does a take() that leaves entries in it.
 //
 // Threads:   add() from any, all else the worker's. Lifetimes: changes share it with the worker,
 //            which close()s it before what it posts to ends.
@@ -139,8 +138,8 @@ class Store {
 
   // Perhaps it is done at once.
   virtual void submit(std::shared_ptr<Change> change) = 0;
-  // Nothing that was acknowledged by any guard a moment before `now` is missing here: what is not
-  // in a filter was not added to it.
+  // Every change that any guard acknowledged up to a moment before `now` is here: an item that is
+  // not in a filter was not added to it.
   virtual bool is_current(TimePoint now) const noexcept = 0;
   virtual std::optional<LogStatus> log() const { return std::nullopt; }  // nothing: it has none
 };

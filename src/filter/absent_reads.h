@@ -1,5 +1,5 @@
-// Reads that were told that their key has no row, or would have been, until the log shows one: had
-// it been committed before the read?
+// Reads whose key was judged absent, kept until the log shows a row for one: was that row committed
+// before the read?
 //
 //   worker:  absent, as of a read that arrived at T ─▶ add(hash, T, …)
 //   source:  the log has the row, the filter too ─▶ committed(hashes, {since, by})
@@ -8,18 +8,19 @@
 // A commit lies between two questions to the database. The last one whose answer does not cover it
 // began at `since`; the first one that covers it was answered at `by`.
 //   by <= T          hidden by lag: the row was there, and its reader was told otherwise
-//   T < since        read before its commit: who signs up looks for the name first, who creates a
-//                    row reads it in the same transaction
-//   since <= T < by  read at about the time of its commit: nobody knows
+//   T < since        read before its commit: a sign-up looks for the name first, a framework reads
+//                    the row in the transaction that creates it
+//   since <= T < by  read at about the time of the commit: unknown
 //
-// Looking waits for all readers, since a worker may have found nothing in the filter before the row
-// came, and be about to add its read; and for a proof behind T, by when the row may be known to
-// have gone again: then nothing was hidden.
+// look() waits for all readers, since a worker may have found nothing in the filter before the row
+// came, and be about to add its read; and for a proof later than T, by which time the row may be
+// known to be gone again: then nothing was hidden.
 //
 // Threads: add() from any; committed(), erased() and look() from the source's; findings() from any.
-// Lifetimes: the Epochs outlives it. Limits: a sample. kReads reads are kept, of two at one place
-// the later one, and kCommits rows meanwhile; of a key its first kKeyBytes. Of reads that came
-// kOld before their row nothing is said.
+// Lifetimes: the Epochs outlives it.
+// Limits: a sample. kReads reads are kept (the later one of two in the same place) and kCommits
+//   rows, and the first kKeyBytes of a key. Reads that came more than kOld before their row are
+//   ignored.
 #pragma once
 
 #include <array>
@@ -55,7 +56,7 @@ class AbsentReads {
   static constexpr std::size_t kCommits = 256;
   static constexpr std::chrono::seconds kOld{10};
 
-  // Why a read is told so, or would have been.
+  // Why a read was, or would have been, answered absent.
   enum class Kind : std::uint8_t {
     lag,         // the filter is no older than max_lag
     proof,       // it is proven since the read arrived
@@ -67,8 +68,8 @@ class AbsentReads {
     std::uint64_t hidden_in_spite_of_proof = 0;  // a defect
     std::uint64_t before_commit = 0;
     std::uint64_t at_commit = 0;
-    // Of the last one that was hidden, so long behind its commit: between the two; nothing: not
-    // known.
+    // How long after its commit the last hidden row was read as absent: between these two; nothing:
+    // unknown.
     std::chrono::nanoseconds lag_least{0};
     std::optional<std::chrono::nanoseconds> lag_most{};
     std::string key{};
@@ -106,7 +107,7 @@ class AbsentReads {
   }
 
  private:
-  // Of a read: hash, time, kind and length of its key, its key. A cache line.
+  // A read's hash, time, kind, key length and key. A cache line.
   static constexpr std::size_t kWords = 8;
   static constexpr std::size_t kKeyAt = 2;
   static_assert((kWords - kKeyAt) * sizeof(std::uint64_t) == kKeyBytes + 1);

@@ -3,10 +3,10 @@
 // One look-up in a table larger than the cache waits some 150 ns for memory; the processor can wait
 // for a dozen lines at the same time. So: compute all addresses and prefetch, then read the first
 // buckets, then prefetch and read the second buckets of those few that need one, and check the move
-// counter once for all. Each key's loads come in the order table_reader.h asks for (moves, stash
-// mask, first, second, moves), so its argument holds for the batch; whoever was disturbed is asked
-// again alone. Words are loaded one by one, as atomics, and only then compared side by side: a
-// vector gather is not an atomic access.
+// counter once for all. Each key's loads come in the order that table_reader.h requires (moves,
+// stash mask, first, second, moves), so its argument holds for the batch; a key whose look-up was
+// disturbed is looked up again alone. Words are loaded one by one, as atomics, and only then
+// compared side by side: a vector gather is not an atomic access.
 //
 // `Lanes` computes on arrays of 64: lanes_scalar.h, lanes_avx2.h, lanes_avx512.h.
 //

@@ -1,14 +1,15 @@
-// An array of 64-bit words as it was at one moment, while its writer goes on changing it: what a
-// word was is kept when it is changed, and read in place of what it is now.
+// An array of 64-bit words as it was at one moment, while its writer goes on changing it: a word's
+// old value is kept when it changes, and read in place of the new one.
 //
 //   BeforeImage(words) ─▶ keep(i) before each change of word i ─▶ read(from, out) ─▶ forget(to)
 //
 // Threads:   one, or one at a time: the writer's.
 // Lifetimes: the words outlive it.
-// Errors:    without memory for what a word was it is_lost(), and so is whatever was to be read.
-// Limits:    16 bytes for each change, and 32 KiB for a block of 32 KiB that is changed more than
-//            kChangesMax times: as much again as the words take at most, and some 100 bytes for
-//            each block that was changed.
+// Errors:    without memory for an old value it is_lost(), and with it all that was still to be
+//            read.
+// Limits:    16 bytes for each change, and 32 KiB for a block of 32 KiB that changes more than
+//            kChangesMax times: at most as much again as the words, and some 100 bytes for each
+//            changed block.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // How often each 64-bit hash is in an `exact` filter: the writer's own record beside the table.
 //
 // A row inserted twice, deleted twice, or one of several rows with the same identity is counted
-// here; the table hears only of the first and the last. Two identities with the same 64-bit hash
-// share one count, and that is right: the hash stays until both are gone.
+// here; the table only sees the first insert and the last erase. Two identities with the same
+// 64-bit hash share one count, and that is right: the hash stays until both are gone.
 //
 // Open addressing with linear probing: 9 bytes per slot (8 for the hash, 1 for the count; counts
 // from 255 on stand in a side map), so 11 bytes per key at the fullest and 17 after growing.

@@ -37,8 +37,7 @@ namespace cuckooguard::filter {
 inline constexpr std::size_t kSourcePositionMax = 2048;
 inline constexpr std::size_t kAttachmentMax = std::size_t{16} << 20U;
 
-// What the file says about where the filter comes from; the filter room does not read meaning into
-// it.
+// The file's statement of where the filter comes from, which the filter room does not interpret.
 struct FilterFileLabel {
   std::string source_position;        // how far the source had been applied
   std::uint64_t definition_hash = 0;  // of templates, columns, condition, schema: see source
@@ -94,11 +93,10 @@ class WrittenFilterFile {
   static std::expected<WrittenFilterFile, FilterFileError> write(const std::string& path,
                                                                  const CuckooFilter& filter,
                                                                  const FilterFileLabel& label);
-  // Of no filter, but a text, which is to be beside filters.
+  // A text instead of a filter, to be stored next to filters.
   static std::expected<WrittenFilterFile, FilterFileError> write(const std::string& path,
                                                                  std::string_view text);
-  // The same of one that comes in parts: `next` appends what comes next of it, and says whether
-  // there is more.
+  // The same for a text in parts: `next` appends the next part, and returns whether there is more.
   static std::expected<WrittenFilterFile, FilterFileError> write(
       const std::string& path, const std::function<bool(std::string& out)>& next);
   WrittenFilterFile(WrittenFilterFile&& other) noexcept;

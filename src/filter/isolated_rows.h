@@ -1,12 +1,13 @@
-// Rows that look-ups cannot tell by one hash (keyspace/identity_pattern.h), of one part: each is in
+// Rows of one part that a look-up cannot find by one hash (keyspace/identity_pattern.h). Each is in
 // the filter like any other row, under a hash of its own, and has its pattern here. An absent
-// look-up that a pattern matches may be that row if the filter has its hash. So rows come and go
+// look-up that matches a pattern may be that row if the filter has its hash. So rows come and go
 // with the filter alone; a pattern must only be here before its hash is in the filter, and may go
-// when it is there no more.
+// once that is gone.
 //
-// Threads: a value; immutable once readers can see it. Cost: a look-up that the filter does not
-// have compares each pattern: some 5 ns each. Errors: parse() of other bytes than bytes() gives
-// nothing. Limits: kRowsMax of a namespace, which its parts share; kParsedMax from a file.
+// Threads: a value; immutable once readers can see it.
+// Cost: a look-up that the filter does not have compares each pattern, at some 5 ns each.
+// Errors: parse() returns nothing for bytes that bytes() did not make.
+// Limits: kRowsMax per namespace, shared by its parts; kParsedMax from a file.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // LiveFilter: what look-ups see of one part of a namespace (live_parts.h), while its source changes
 // and replaces it.
 //
-// Freshness decides, not the state: an absent verdict needs current() != nullptr, is_fresh(now), or
-// of a read in a strict namespace is_proven_since(its arrival), and for growing integer identities
+// Freshness decides, not the state. An absent verdict needs current() != nullptr; is_fresh(now), or
+// for a read in a strict namespace is_proven_since(its arrival); and for growing integer identities
 // !is_fresh_id(id). The state is for people and metrics.
 //
 // Threads:   one writer (the namespace's source): publish, insert, erase, reclaim, set_*. Any
@@ -80,24 +80,25 @@ class LiveFilter {
   [[nodiscard]] bool is_proven_since(TimePoint read_at) const noexcept {
     return read_at.time_since_epoch().count() < proven_at_.load(std::memory_order_acquire);
   }
-  // True: just above the largest id seen; the row may exist although its event has not arrived.
+  // True: the id is just above the largest one seen; its row may exist although the event has not
+  // arrived.
   [[nodiscard]] bool is_fresh_id(std::uint64_t id) const noexcept;
   [[nodiscard]] State state() const noexcept { return state_.get(); }
-  // Why it is in that state, in its writer's words; empty: it has said none.
+  // Why it is in that state, in its writer's words; empty: no reason was given.
   [[nodiscard]] std::string why() const { return state_.why(); }
   [[nodiscard]] TimePoint fresh_until() const noexcept;
   // An operator wants the rows read again. Any number of times before the writer asks count once.
   void ask_for_rebuild() const noexcept { rebuild_asked_.store(true, std::memory_order_relaxed); }
 
-  // --- the writer --- Readers see `next` from now on. The replaced filter is freed by a later call
-  // of reclaim(), publish(), insert() or erase(), once every reader has passed. Null withdraws the
-  // current filter.
+  // --- the writer ---
+  // Readers see `next` from now on. A later call of reclaim(), publish(), insert() or erase() frees
+  // the replaced filter, once every reader has passed. Null withdraws the current filter.
   void publish(std::unique_ptr<CuckooFilter> next);
   // The same, of a part whose filters are another library's. Several parts may share one.
   void publish_foreign(std::shared_ptr<const foreign::Filter> next);
 
-  // Before a filter that has one of them is published, or the hash of one is inserted; without
-  // those alone that no such filter has. Freed like a replaced filter.
+  // Call it before publishing a filter that has one of these rows, or inserting the hash of one.
+  // Rows that no such filter has may be left out. Freed like a replaced filter.
   void set_isolated(IsolatedRows rows);
   [[nodiscard]] const IsolatedRows& writable_isolated() const noexcept {
     return isolated_owned_ ? *isolated_owned_ : kNoneIsolated;
@@ -124,12 +125,12 @@ class LiveFilter {
   // Frees replaced filters that no reader can hold any more; true if none is left.
   bool reclaim();
 
-  // All that was committed before `at` is in the filter, which is good enough for `lag`. Then what
-  // may want memory: a look at reads that were too early (filter/absent_reads.h).
+  // Everything committed before `at` is in the filter, which is good enough for `lag`. After that
+  // it may need memory: it looks for reads that were too early (filter/absent_reads.h).
   void prove(TimePoint at, std::chrono::nanoseconds lag);
   // Ends absent verdicts at once.
   void expire() noexcept;
-  // The same as a proof that is of no use to strict reads. May move backwards.
+  // The same as a proof that does not serve strict reads. May move backwards.
   void set_fresh_until(TimePoint until) noexcept;
   void set_state(State state, std::string_view why = {}) { state_.set(state, why); }
   // Ids in (largest, largest + window] pass. window 0 switches it off.

@@ -1,16 +1,16 @@
-// LiveParts: what look-ups see of one namespace: its parts, one live filter per table, while its
-// source changes them, adds some and takes some away.
+// LiveParts: what look-ups see of one namespace. Its parts, one live filter per table, are changed,
+// added and removed by its source at the same time.
 //
-// A key is absent only if every part is fresh, it is a fresh id of none, and none has it. While the
-// set of tables is not known, or is empty, everything passes.
+// A key is absent only if every part is fresh, none has the key, and it is a fresh id of none.
+// While the set of tables is unknown, or empty, everything passes.
 //
 // Must: the writer calls prove(t, lag) for any part only if, at t, no table belonged to the
 //       namespace without having its part here; a part that is added is not fresh until its rows
 //       are in. Then a row committed more than the lag ago is never found absent, nor one that was
 //       committed before a read arrived, if all parts are proven since then.
 //
-// That look-ups hold to it is parts_lookup.h's to say: nobody misses a new part while trusting a
-// later proof of another, and nobody falls between two parts.
+// parts_lookup.h shows that look-ups keep this: no reader misses a new part while trusting a later
+// proof of another, and no row is missed between two parts.
 //
 // Threads:   as in live_filter.h: a reader is between Epochs::Reader enter() and leave(). Readers
 //            never wait.
@@ -18,7 +18,7 @@
 //            no reader can hold it. Destroy this after the readers have stopped.
 // Secrets:   one for all parts, so that a key is hashed once.
 // Cost:      a look-up asks every part.
-// Limits:    kPartsMax parts; of one more, add() says so.
+// Limits:    kPartsMax parts; add() reports it when there is one more.
 #pragma once
 
 #include <atomic>
@@ -79,8 +79,8 @@ class LiveParts {
   // The gravest of the parts' states; while the set of tables is not known, or empty, what
   // set_state_without_tables() said.
   [[nodiscard]] State state() const noexcept;
-  // Why it is in that state, in its source's words, of several tables behind the table's name;
-  // empty: nobody has said.
+  // Why it is in that state, in its source's words, with several tables after the table's name;
+  // empty: no reason was given.
   [[nodiscard]] std::string why() const;
   // The earliest of the parts'; TimePoint::min() if is_fresh() could not be true.
   [[nodiscard]] TimePoint fresh_until() const noexcept;
@@ -114,12 +114,12 @@ class LiveParts {
   [[nodiscard]] const HashSecret& secret() const noexcept { return bond_.hash.secret(); }
 
   // --- the writer ---
-  // The part of this table; made if there is none. Null at the limit: the set is then not complete,
-  // and must not be said to be so before a table less is wanted.
+  // The part of this table, made if it does not exist. Null at the limit: the set is then
+  // incomplete, and must not be called complete before the source wants fewer tables.
   LiveFilter* add(std::string_view name);
   // Its table is no more, or is not the namespace's any more.
   void remove(std::string_view name);
-  // False, as in the beginning: which tables there are is not known, or in doubt; everything
+  // False, as at the beginning: it is unknown or in doubt which tables there are; everything
   // passes.
   void set_complete(bool is_complete);
   // For people, as LiveFilter::set_state(); `loading` in the beginning.

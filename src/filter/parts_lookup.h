@@ -1,5 +1,4 @@
-// One look-up in the parts of a namespace, while the writer changes them, adds some and takes some
-// away.
+// One look-up in the parts of a namespace, while the writer changes, adds and removes parts.
 //
 // Why no reader misses a new part while it trusts a later proof. It reads the set of parts, then
 // each part's proof, then the set again, and goes on only if it is the same. A proof given after a
@@ -19,8 +18,8 @@
 // has isolated rows (isolated_rows.h), where a row that changes goes from the filter's hashes to
 // them, or back.
 //
-// Who asks several namespaces whether a key is one of their rows, since rows of each can have it,
-// does the same with all their counts (guard/key_judge.h).
+// A look-up in several namespaces, whose rows can all have the key, does the same with all their
+// counts (guard/key_judge.h).
 //
 // Threads:   readers between Epochs::Reader enter() and leave(). `step` is for tests: called
 //            between any two things that are read (tests/filter/live_parts_interleaving_test.cpp).
@@ -146,10 +145,9 @@ class PartsLookup {
     return filter->may_contain(key.identity) ? Finding::may_exist : Finding::absent;
   }
 
-  // A row may become one that is isolated, or be so no more: between two parts of one filter it is
-  // as between two parts.
-  // So all is read anew behind the count: what has been isolated since it was read is not in what
-  // was read before.
+  // A row may become isolated, or no longer be: between two parts of one filter that is as between
+  // two parts. So everything is read again after the count: what has been isolated since it was
+  // read is not in what was read before.
   [[gnu::noinline]] Finding find_isolated(const LiveFilter& live,
                                           const SoughtKey& key) const noexcept {
     const std::uint64_t removals = bond_.removals.load(std::memory_order_acquire);

@@ -1,12 +1,12 @@
-// Questions to a source's database, on demand: a reader wants a proof that is newer than what it
-// has just read, and the source asks for one as soon as its pace allows.
+// Questions to a source's database, on demand: a reader needs a proof that is newer than what it
+// has just read, and the source asks as soon as its pace allows.
 //
 //   worker:  a read arrives (T) ─▶ absent, but last proven before T ─▶ want() ─▶ the read waits
 //   source:  wait() ─▶ begin() ─▶ t ─▶ question … applied ─▶ LiveFilter::prove(t, …) ─▶ proven()
 //   worker:  on_proven ─▶ the filter is asked again
 //
-// All that wait before a question begins share it, on every worker; nothing is asked on demand
-// while nobody waits.
+// All readers that wait before a question begins share it, on every worker; while nobody waits,
+// none is asked on demand.
 //
 // Must: begin() is called before the time t of a question is read. A want() that comes before it is
 // served by a t that is later; one that comes after it is remembered for the next question.
@@ -41,19 +41,18 @@ class Questions {
       woken_.notify_all();
     }
   }
-  // Whether proofs are dates of the database that rows are committed in, not of a replica that is
-  // an unknown part of a second behind it.
+  // Whether proofs refer to the database in which rows are committed, not to a replica that is
+  // behind it by an unknown part of a second.
   [[nodiscard]] bool serves_strict() const noexcept {
     return serves_strict_.load(std::memory_order_relaxed);
   }
 
-  // Proofs are known to be none for strict reads: none of them is given.
+  // Proofs are known not to serve strict reads: none is given to them.
   [[nodiscard]] bool refuses_strict() const noexcept {
     return refuses_strict_.load(std::memory_order_relaxed);
   }
 
-  // Who has configured the readers insists on proofs that serve strict reads: a source that has
-  // none refuses.
+  // The configuration insists on proofs for strict reads: a source that cannot give any refuses.
   void set_must_serve_strict(bool must) noexcept {
     must_serve_strict_.store(must, std::memory_order_relaxed);
   }

@@ -1,8 +1,9 @@
-// A filter's state, and why it is in it, as its one writer tells readers: for people and metrics.
+// A filter's state and the reason for it, as its one writer reports them to readers: for people and
+// metrics.
 //
-// Threads: one writer, any number of readers; who asks for the state alone never waits, who asks
-// why waits while a sentence is copied. Errors: std::bad_alloc. Limits: the writer's words are kept
-// as they are.
+// Threads: one writer, any number of readers. Reading the state never waits; reading the reason
+//   waits while a sentence is copied.
+// Errors: std::bad_alloc. Limits: none on the length of the reason.
 #pragma once
 
 #include <array>

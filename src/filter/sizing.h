@@ -1,4 +1,4 @@
-// From what is wanted (a false positive rate, a number of keys) to a layout and a bucket count.
+// From a wanted false positive rate and number of keys to a layout and a bucket count.
 //
 // Threads:   pure functions.
 // Limits:    false positive rates from kFalsePositiveRateMin to 1 (others are taken as the

@@ -1,9 +1,9 @@
 // The stash: up to 63 whole hashes that found no room in their buckets.
 //
-// At the loads filters are sized for it stays empty; it is there so that an insert that finds no
+// At the loads that filters are sized for it stays empty; it exists so that an insert that finds no
 // path of moves never has to drop anything. Bit i of the mask says that entry i is in use; bit 63
-// says that something was inserted that could not be stored at all, and is never cleared: from then
-// on every look-up answers "may exist", until a rebuild.
+// says that something could not be stored at all, and is never cleared: from then on every look-up
+// answers "may exist", until a rebuild.
 //
 // An entry keeps its place: nothing is moved within the stash or from it into a bucket, so a reader
 // that has seen the mask finds everything that stays. Taking an entry out counts as a removal and

@@ -1,4 +1,4 @@
-// What became of an insert or an erase. See the delete modes in cuckoo_filter.h.
+// The outcome of an insert or an erase. See the delete modes in cuckoo_filter.h.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
-// Why a file could not be opened or made, for the operator: the system's reason, and where it is a
-// matter of rights, who this process is, whose the file or its folder is, and what to do.
+// Why a file could not be opened or created, for the operator: the system's reason, and if that is
+// about rights, which user this process is, who owns the file or its folder, and what to do.
 //
 //   Permission denied: /var/lib/cuckooguard belongs to 0:0 with mode 0755, and this process is
 //   65532:65532; chown -R 65532:65532 /var/lib/cuckooguard
 //
-// Threads: free functions. Errors: what cannot be looked at is left out.
+// Threads: free functions. Errors: what cannot be determined is left out.
 #pragma once
 
 #include <string>

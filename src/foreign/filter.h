@@ -1,11 +1,11 @@
-// A filter that another library has made, read as it is: may an item be in it? And one more put in,
-// as that library would.
+// A filter that another library has made, read as it is: may an item be in it? Items are added as
+// that library would add them.
 //
 // must: may_contain() is true for every item that was put in, as it is in that library.
 // aims: false for others, as often as there; facts() says how often that can be expected.
 //
-// Its hashes have no secret: who can choose items can find
-// those that pass by trying on a machine of their own (docs/what-an-attacker-can-do.md).
+// Its hashes have no secret: a client that can choose items can try out on its own machine which of
+// them pass (docs/what-an-attacker-can-do.md).
 //
 // Threads:   const calls from any number of threads; add() not while others ask.
 // Lifetimes: a filter owns its bytes.

@@ -1,12 +1,12 @@
 // The Loop of the product: an Asio io_context whose one busy descriptor is an epoll set of our own.
 //
-// All sockets of the worker sit in that level-triggered set; the set's own descriptor is wrapped in
-// a posix::stream_descriptor, so Asio wakes us once per batch. Against plain Asio reads this saves
-// an epoll_ctl or an EAGAIN read per command, needs no buffer per connection, and has an explicit
-// end of the batch, where everything queued is flushed at once (measured: notes on proxy I/O,
-// "nest"). Timers and hand-overs are ordinary Asio. Names are not: its resolver looks up one name
-// at a time, and its end waits for that. Here each name has a thread (BlockingThread) while it is
-// looked up, so that one that hangs holds up neither another name nor the loop's end.
+// All sockets of the worker are in that level-triggered set; the set's own descriptor is wrapped in
+// a posix::stream_descriptor, so Asio wakes us once per batch. Compared with plain Asio reads this
+// saves an epoll_ctl or an EAGAIN read per command, needs no buffer per connection, and has an
+// explicit end of the batch, where everything queued is flushed at once (measured). Timers and
+// hand-overs are ordinary Asio. Name resolution is not: Asio's resolver looks up one name at a
+// time, and its destructor waits for that. Here each look-up has a thread of its own
+// (BlockingThread), so that one that hangs delays neither another name nor the end of the loop.
 //
 // Threads: as io::Loop, and run() belongs to that thread; stop() may be called from any.
 #pragma once

@@ -1,7 +1,7 @@
 // A thread for calls that may block for ever: a write that nobody reads, a file on a mount that
-// hangs, a look-up of a name. Whoever wants such a call posts it here and goes on. Such a call must
-// not run on a worker (io::Worker), on the main thread, or under a lock that one of them takes
-// (docs/design.md, "Calls that may block").
+// hangs, a name look-up. Post such a call here and go on. It must not run on a worker (io::Worker),
+// on the main thread, or under a lock that one of them takes (docs/design.md, "Calls that may
+// block").
 //
 //   post(call, then) ──▶ [at most waiting_max] ──▶ call() ──▶ then(), unless the owner has gone
 //

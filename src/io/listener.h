@@ -2,14 +2,14 @@
 //
 // The sockets are bound here, one for each address of a name; an address that this machine does not
 // have (::1 where IPv6 is switched off) is left out if there is another one. Or they are inherited
-// from somebody who keeps them open (systemd's socket activation): then nobody who connects while
-// this process ends and another one begins is refused; they wait in the backlog.
+// from a process that keeps them open (systemd's socket activation): then no client that connects
+// while this process ends and the next one starts is refused; they wait in the backlog.
 //
 // Threads: belongs to the io_context it is given (the main thread's). The constructor and
 // listens_on() block while a name is looked up: for start-up alone.
 // Errors: opening throws std::system_error (start-up). When an accept fails for want of descriptors
-// or memory it pauses for kPauseAfterFailure instead of spinning; the waiting clients stay in the
-// backlog. on_failure is told of the first failure, and as long as they go on once per kTellEvery.
+//   or memory, the listener pauses for kPauseAfterFailure instead of spinning; waiting clients stay
+//   in the backlog. on_failure reports the first failure, and further ones once per kTellEvery.
 #pragma once
 
 #include <chrono>
@@ -61,9 +61,9 @@ class Listener {
   // Also if it is one of several addresses of a name.
   static bool listens_on(int socket, const config::Address& address);
 
-  // Hands on who waits in the backlog, whom closing would reset. Not of an inherited socket, where
-  // they wait for the next process. (One who comes between the two is reset, as with any server.) A
-  // Unix socket's file goes with it, unless it was inherited.
+  // Hands on the clients that wait in the backlog, which closing would reset. (One that comes
+  // between the two is reset, as with any server.) Those of an inherited socket are left for the
+  // next process. Removes a Unix socket's file, unless it was inherited.
   void close();
   // Where it listens, in numbers; the port that the kernel gave where the address says 0.
   std::vector<config::Address> addresses() const;

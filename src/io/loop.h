@@ -4,10 +4,12 @@
 // simulation serves it with pipes, faults and a virtual clock from one seed, and runs the same
 // sessions (tests/simulation).
 //
-// A batch: the loop wakes up, tells every ready watcher, then flushes: all upstream ends first, so
-// that Redis gets to work, then all client ends; then it destroys what was disposed of. (notes: one
-// gathered write per batch instead of one per command is what makes a proxied GET cheaper for Redis
-// than a direct one.) Threads: all calls from the loop's own thread, post() from any.
+// A batch: the loop wakes up and tells every ready watcher. Then it flushes: first everything
+// towards Redis, so that Redis gets to work, then everything towards clients. Then it destroys what
+// was disposed of. One gathered write per batch instead of one per command makes a proxied GET
+// cheaper for Redis than a direct one.
+//
+// Threads: all calls from the loop's own thread, post() from any.
 #pragma once
 
 #include <chrono>
@@ -58,13 +60,13 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // Read it after reading a client, and decide all that was read at that time: a process that is
-  // suspended in between must not judge what comes later by a deadline of before. About 25 ns.
+  // Read it after reading a client, and decide everything that was read by that time: a process
+  // that is suspended in between must not judge later bytes by an earlier deadline. About 25 ns.
   virtual TimePoint now() const = 0;
 
-  // A transport that is still connecting (names are resolved anew each time) and already bound to
-  // `watcher`, which hears `writable` once it is up, or `hung_up` if it cannot be; never from
-  // within this call.
+  // A transport that is still connecting and already bound to `watcher`, which gets `writable` once
+  // it is up, or `hung_up` if it cannot be; never from within this call. Names are resolved at each
+  // call.
   virtual std::unique_ptr<Transport> connect(const config::Address& address, Watcher& watcher) = 0;
 
   // `flushable` is flushed once at the end of this batch, however often it asks. It must be alive

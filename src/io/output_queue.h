@@ -4,10 +4,10 @@
 //   head -> [....written|waiting] -> [waiting] -> [waiting|free....] <- tail
 //
 // Threads: a pool and its queues belong to one worker.
-// Limits: the pool keeps at most kPooledChunksMax free chunks (1 MiB) and gives the rest back to
-// the allocator; those that nobody has needed between two calls of free_unneeded(), too. A queue
-// has no limit of its own: whoever appends looks at size() first (proxy/session.h says what happens
-// at each limit).
+// Limits: the pool keeps at most kPooledChunksMax free chunks (1 MiB) and returns the rest to the
+//   allocator, also those that nobody has needed between two calls of free_unneeded(). A queue has
+//   no limit of its own: its user looks at size() first (proxy/session.h says what happens at each
+//   limit).
 #pragma once
 
 #include <array>

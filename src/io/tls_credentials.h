@@ -5,8 +5,8 @@
 // its ticket; the keys of tickets are of one TlsCredentials, so that none outlives a reload.
 //
 // Threads: immutable once loaded; any. Lifetimes: a connection keeps what it needs of it, so that
-// others may take its place meanwhile. Errors: load() says in a sentence which file it is, and what
-// is wrong with it.
+//   newer credentials may take its place.
+// Errors: load() says in a sentence which file is wrong, and why.
 #pragma once
 
 #include <chrono>
@@ -43,8 +43,8 @@ class TlsCredentials {
   // std::bad_alloc.
   TlsConnection new_connection(const std::string& peer = {}) const;
 
-  // What works and is wrong all the same: a certificate that has expired, or is not good yet. One
-  // sentence each.
+  // Problems that do not keep it from working: a certificate that has expired, or is not valid yet.
+  // One sentence each.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   // Of the guard's own certificate; nothing if it has none.

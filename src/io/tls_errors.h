@@ -1,4 +1,4 @@
-// What OpenSSL has against it, in words for operators.
+// OpenSSL's errors in words for operators.
 //
 // Threads: OpenSSL keeps the errors per thread; they are taken away.
 #pragma once
@@ -9,8 +9,7 @@ struct ssl_st;
 
 namespace cuckooguard::io {
 
-// Of the call before; it must have begun with an empty list (ERR_clear_error). Empty: it says
-// nothing.
+// Errors of the last call, which must have begun with an empty list (ERR_clear_error). Empty: none.
 std::string openssl_error_text();
 
 // Why the handshake has failed, or what came in place of the peer's first byte. Empty: a client has

@@ -2,23 +2,23 @@
 //
 //   owner ──plain text── TlsTransport ──SSL, transport_bio── inner Transport: a socket, say
 //
-// Its owner sees a Transport as any other: what TLS needs in between it does by itself.
+// Its owner sees an ordinary Transport; what TLS needs in between happens inside.
 //   - A connecting one is up (`writable`) once the handshake is done. An accepted one looks like a
-//     client that says nothing until then.
-//   - What OpenSSL has decrypted, or could, is no readiness of the socket's: the owner is told of
-//     it all the same, in the next batch, level-triggered as with a socket.
+//     client that sends nothing until then.
+//   - Bytes that OpenSSL holds decrypted, or could decrypt, do not make the socket readable: the
+//     owner is told of them all the same, in the next batch, level-triggered as with a socket.
 //   - Many small pieces become one record.
-//   - The peer's farewell (close_notify), and its end without one, are Status::closed; close() and
-//     finish_writing() say farewell themselves, close() as far as that goes without waiting.
+//   - The peer's close_notify, and its end without one, are Status::closed. close() and
+//     finish_writing() send close_notify themselves, close() as far as that goes without waiting.
 //
 // States: connecting -> shaking hands -> up -> closed; failed from any of them.
 // Threads: its loop's.
 // Lifetimes: as Transport; `on_failure` outlives it, the credentials need not.
-// Errors: a handshake that fails hangs up, and tells on_failure why, unless the peer has just left;
-// so does a peer that refuses us before its first byte (TLS 1.3 has it that a server looks at a
-// client's certificate behind the handshake).
-// Limits: an accepted connection that has not shaken hands within kHandshakeMost is hung up. One
-// read() takes no more than the buffer it is given, one write() at most kRecordBytes.
+// Errors: a handshake that fails hangs up and reports the reason to on_failure, unless the peer has
+//   just left. So does a peer that refuses us before its first byte (in TLS 1.3 a server looks at
+//   the client's certificate after the handshake).
+// Limits: an accepted connection whose handshake takes longer than kHandshakeMost is hung up. One
+//   read() takes no more than the buffer it is given, one write() at most kRecordBytes.
 // Source: SSL_read(3ssl), SSL_write(3ssl), SSL_shutdown(3ssl), RFC 8446.
 #pragma once
 
@@ -54,13 +54,13 @@ class TlsTransport final : public Transport, Watcher {
   static constexpr std::chrono::seconds kHandshakeMost{10};
   static constexpr std::size_t kRecordBytes = std::size_t{16} * 1024;  // TLS's own limit
 
-  // Of somebody who has connected to us; `inner` is up and not bound.
+  // For an accepted connection; `inner` is up and not bound.
   static std::unique_ptr<TlsTransport> accepted(Loop& loop,
                                                 std::unique_ptr<Transport> inner,
                                                 const TlsCredentials& credentials,
                                                 const OnFailure& on_failure);
-  // To a server, `peer` (TlsCredentials): bind() is next, then carry_by() what connects, bound to
-  // inner_watcher().
+  // To a server, `peer` (TlsCredentials). Call bind() next, then carry_by() with the connecting
+  // transport, bound to inner_watcher().
   TlsTransport(Loop& loop,
                const TlsCredentials& credentials,
                const OnFailure& on_failure,

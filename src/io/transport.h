@@ -1,12 +1,11 @@
 // One end of a non-blocking byte stream: a socket in the product, a pipe with faults in the
 // simulation.
 //
-// Who calls: proxy sessions and upstream connections, from their worker's thread only.
-// Lifetime: a transport may be destroyed only between batches (hand its owner to Loop::dispose()),
-// since the loop may still hold its readiness in the batch at hand; close() is immediate and may be
-// called at any time. Errors: values. After `closed` or `failed` from read() there is nothing more
-// to read; write() may still work after a read's `closed` (the peer has only said that it will send
-// no more).
+// Threads: its loop's. Lifetimes: destroy a transport only between batches (hand its owner to
+//   Loop::dispose()), since the loop may still hold its readiness in the current batch; close() is
+//   immediate and may be called at any time.
+// Errors: values. After `closed` or `failed` from read() there is nothing more to read; write() may
+//   still work after a read's `closed` (the peer has only said that it will send no more).
 #pragma once
 
 #include <chrono>
@@ -70,9 +69,9 @@ class Transport {
   virtual void close() = 0;
   virtual bool is_open() const = 0;
 
-  // For how long the peer's kernel has been silent that has not acknowledged all that was sent to
-  // it. Nothing: it has; or it takes no more at present and says so (its reader does not read); or
-  // there is no network in between.
+  // For how long the peer's kernel has been silent although it has not acknowledged everything that
+  // was sent to it. Nothing: it has; or it currently takes no more and says so (its reader does not
+  // read); or there is no network in between.
   virtual std::optional<std::chrono::milliseconds> unheard_for() const { return std::nullopt; }
 };
 

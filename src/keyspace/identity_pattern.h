@@ -5,16 +5,16 @@
 // and between them a run of characters, also none. Or the identities of a row whose keys carry
 // different ones.
 //
-// Must: matches() is true for every identity of printable ASCII that a collation takes for the row.
-// Where in doubt it is
-//       true. (tests/keyspace/identity_pattern_test.cpp,
-//       integration/mariadb_isolated_rows_test.cpp)
-// How long a run one character can be is told by its weights: of all collations of MariaDB 10.11,
-// Latin letters have 2 at most, others that are made of ASCII 8, and a contraction makes two
-// letters one weight (`aa` in Danish). Twice that is allowed here. What may be an accent takes the
-// character before it into the run: `u` and a diaeresis of its own are `y` where `ü` is. Letters
-// that have a weight of their own in every collation (Cyrillic, Han ...) are equal to no ASCII at
-// all, so that a row with one of them is found by no look-up that is judged.
+// Must: matches() is true for every identity of printable ASCII that a collation takes for the row,
+//   and wherever that is in doubt (tests/keyspace/identity_pattern_test.cpp,
+//   integration/mariadb_isolated_rows_test.cpp).
+//
+// How many ASCII characters one character can be equal to follows from its collation weights: in
+// all collations of MariaDB 10.11 Latin letters have at most 2, other characters made of ASCII at
+// most 8, and a contraction makes two letters one weight (`aa` in Danish). Twice that is allowed
+// here. A possible accent takes the character before it into the run: `u` and a separate diaeresis
+// are `y` where `ü` is. Letters with a weight of their own in every collation (Cyrillic, Han ...)
+// are equal to no ASCII at all, so that no look-up that is judged finds a row with one of them.
 //
 // Threads: immutable. Cost: matches() compares at most 2 * kKeptBytes for each value; what is
 // longer, or between two runs, is not looked at. Errors: read() of bytes that are none of write()'s

@@ -1,14 +1,13 @@
 // A key template such as `order:{tenant}:{order_id:uint64}`: which Redis keys belong to a
 // namespace, and which bytes of them are the values of its placeholders.
 //
-//   literal          any bytes; `{{` and `}}` are one literal brace (Redis hash tags:
+//   literal          any bytes; `{{` and `}}` are one literal brace (for Redis hash tags:
 //                    `user:{{{id}}}:cart`)
 //   {name}           one or more bytes without ':'
-//   {name:uint64}    the same, and the value must be a canonical integer (no sign, no leading zero,
-//                    in range);
-//   {name:int64}     likewise with an optional '-'
-//   {name:uuid}      likewise a UUID, a number, a date, bytes in hexadecimal, each as PostgreSQL
-//   {name:numeric}   prints it (canonical_text.h); what is another spelling of one is uncertain
+//   {name:uint64}    the same, and a canonical integer in range (no sign, no leading zero)
+//   {name:int64}     the same, with an optional '-'
+//   {name:uuid}      the same, and a UUID, a number, a date or bytes in hexadecimal, each as
+//   {name:numeric}   PostgreSQL prints it (canonical_text.h); another spelling of one is uncertain
 //   {name:date}
 //   {name:bytea}
 //   {name:rest}      one or more bytes to the end of the key, ':' included; only as the last
@@ -19,9 +18,9 @@
 //   {_}  {_:rest}    matches in the same way, but is no part of the identity
 //
 // Parsing a key is deterministic and never backtracks: a middle placeholder ends at the first
-// occurrence, after at least one byte, of the literal behind it; the last literal is matched as the
-// suffix. What one template cannot decide for sure (see TemplateFit::uncertain) is said, so that
-// the caller lets such a key pass.
+// occurrence, after at least one byte, of the literal after it; the last literal is matched as the
+// suffix. Where one template cannot decide for sure it says so (TemplateFit::uncertain), and the
+// caller lets the key pass.
 //
 // Threads: immutable, const calls may run together.
 // Lifetimes: values found by fit() are places in the key. Errors: values (TemplateError,

@@ -1,16 +1,16 @@
 // Which rows of a table a namespace is for: `deleted_at IS NULL AND status <> 'draft'`.
 //
 //   condition  = term { AND term }
-//   term       = column IS [NOT] NULL | column = literal | column <> literal | column IN ( literal
-//              {, literal} )
+//   term       = column IS [NOT] NULL | column = literal | column <> literal
+//              | column IN ( literal {, literal} )
 //   column     = name | `name` | "name"
 //   literal    = integer | b'101' | TRUE | FALSE | 'text', where '' is one quote
 //
-// Words in any case; one without terms holds for every row. The guard decides itself, for rows of a
-// snapshot and of a change alike, so that both agree to the byte: a value is compared as the
-// database prints it, byte by byte. A database that compares otherwise (a `_ci` collation, a
-// DECIMAL with 1.0) is for the source to refuse. As in SQL a NULL is neither equal nor unequal to
-// anything.
+// Keywords are in any case; a condition without terms holds for every row. The guard decides
+// itself, for rows of a snapshot and of a change alike, so that both agree to the byte: a value is
+// compared as the database prints it, byte by byte. The source must refuse a column that the
+// database compares otherwise (a `_ci` collation, a DECIMAL with 1.0). As in SQL, NULL is neither
+// equal nor unequal to anything.
 //
 // Threads: immutable. Errors: parse() gives words that go on from the text, with the place. Limits:
 // kConditionBytesMax, kConditionTermsMax.

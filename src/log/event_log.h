@@ -9,8 +9,8 @@
 //
 // Must: a healthy guard writes nothing at `info` once it has started (integration/logs_test.cpp); a
 //       Redis key, or a value out of one, is written as its hash unless shows_keys().
-// Threads: any, but add_listener(), which comes before there are several. Nobody waits for whoever
-// reads standard error (BackgroundSink).
+// Threads: any, but add_listener(), which must come before there are several. No caller waits for
+//   the reader of standard error (BackgroundSink).
 // Lifetimes: outlives whoever writes. Errors: none; a line that cannot be written is lost.
 // Cost: a lock and some text: for changes of state, never per command. Limits: those of
 // EventLimits and BackgroundSink, kFieldBytesMax.

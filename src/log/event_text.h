@@ -3,8 +3,7 @@
 // them.
 //
 //   event=upstream_down why="Connection refused"
-//   {"time":"2026-11-22T06:05:08.123Z","level":"warning","event":"upstream_down","why":"Connection
-//   refused"}
+//   {"time":"2026-11-22T06:05:08.123Z","level":"warning","event":"upstream_down","why":"..."}
 //
 // Threads: free functions. Limits: kFieldBytesMax.
 #pragma once

@@ -1,5 +1,5 @@
-// The messages of pgoutput, PostgreSQL's logical decoding as a subscriber sees it, as values.
-// Of protocol versions 1 to 3, without streaming of transactions that have not ended.
+// The messages of pgoutput, PostgreSQL's logical decoding as a subscriber sees it, as values. Of
+// protocol versions 1 to 3, without streaming of transactions that have not ended.
 //
 // Without two_phase a transaction comes whole, once it has committed: Begin, changes, Commit. With
 // it, one that is prepared comes as BeginPrepare, changes, Prepare, and CommitPrepared or

@@ -2,8 +2,8 @@
 // is certain.
 //
 // Redis alone decides what a command changes; the guard learns it from the reply. Until that reply
-// has come the state is not settled and nothing is answered locally, so a wrong guess is
-// impossible:
+// has come the state is not settled and nothing is answered locally, so the guard never has to
+// guess:
 //
 //   client:  SELECT 1      GET a           <- settled again after "+OK"
 //            sent()        forwarded         replied(change, '+')
@@ -47,12 +47,11 @@ class ClientState {
   // EXEC's reply has begun, and its first elements may leave before its end: all of it is done.
   void exec_replies();
 
-  // For the rest of the connection, which is of one of these kinds from then on:
-  //   scanned only   replies cannot be placed any more: they are relayed unread, and nothing is
-  //                  answered here. Commands are still looked at: what they write is learned, what
-  //                  they change for all clients is noticed
-  //   raw            what is no longer RESP, or no longer this client's: relayed unread in both
-  //                  directions
+  // For the rest of the connection, which stays of this kind:
+  //   scanned only   replies cannot be matched to commands any more: they are relayed unread, and
+  //                  nothing is answered here. Commands are still scanned: their writes are
+  //                  learned, and changes for all clients are noticed
+  //   raw            no longer RESP, or no longer this client's: relayed unread in both directions
   void stop_reading_replies() { scanned_ = std::max(scanned_, Scanned::commands); }
   void become_raw() { scanned_ = Scanned::nothing; }
   bool has_unread_replies() const { return scanned_ != Scanned::all; }

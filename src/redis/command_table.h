@@ -2,10 +2,10 @@
 // keys are.
 //
 // Built in: every command of Redis 7.0 and 8.0 and of Valkey 8.0 and 9.1, from their COMMAND
-// (tests/redis/redis_7_0_commands.h and newer_commands.h have the facts, and the test compares). A
-// command that is not here, of another server or a module, is `unknown`: it is forwarded, and since
-// it may write, any of its arguments may be a key. What the server at hand lacks is `unknown`, too
-// (Commands::listed).
+// (tests/redis/redis_7_0_commands.h and newer_commands.h have the facts, and a test compares them).
+// A command that is not listed, of another server or a module, is `unknown`: it is forwarded, and
+// since it may write, any of its arguments may be a key. A command that the server at hand lacks is
+// `unknown`, too (Commands::listed).
 //
 // Threads: immutable. A look-up takes about 3 ns.
 // Source: COMMAND of Redis 7.0.15 and 8.0.6, Valkey 8.0.1 and 9.1.2;
@@ -40,20 +40,21 @@ enum class Role : std::uint8_t {
   client,     // depends on the subcommand
   script,     //
   server,     // may change what holds for all clients, depending on the subcommand: ACL, CONFIG
-  unplaced,   // not one reply for one command from here on, or a state in which the guard has no
-              // say
+  unplaced,   // from here on not one reply per command, or a state unknown to the guard
   unknown,    // not in the table
 };
 
 enum class KeyShape : std::uint8_t {
   none,
-  range,  // arguments first, first + step, ... up to last; a negative last counts from the end, -1
-          // being the last
-  counted,   // argument `count` says how many keys follow it, one in `step` arguments; argument
-             // first is one too, unless first is 0
-  streams,   // those of XREAD: behind STREAMS, followed by as many ids
-  anywhere,  // any argument from first on may be a key: behind a keyword (SORT ... STORE key), or
-             // not known at all
+  // Arguments first, first + step, ... up to last; a negative last counts from the end: -1 is last.
+  range,
+  // Argument `count` says how many keys follow it, one in `step` arguments; argument first is one
+  // too, unless first is 0.
+  counted,
+  // Those of XREAD: behind STREAMS, followed by as many ids.
+  streams,
+  // Any argument from first on may be a key: behind a keyword (SORT ... STORE key), or unknown.
+  anywhere,
 };
 
 // The reads that are answered.

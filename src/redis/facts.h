@@ -1,5 +1,5 @@
 // What the guard knows of the Redis behind it: which commands it has, what its users may do, and
-// whether it serves at all. Learned by the control connection, read by every worker.
+// whether it serves at all. The control connection learns it, every worker reads it.
 //
 //   control thread                        Facts                        worker's Guard
 //   epoch(), ask Redis, publish() ───▶ mutex, current Snapshot ──▶ version() differs? snapshot()
@@ -8,39 +8,41 @@
 //
 // Before the first publish nothing is known and nothing is answered.
 //
-// Must: once a client has heard OK to a command that changes what holds for all clients (ACL
-// SETUSER, CONFIG SET requirepass, CLIENT PAUSE), nothing is answered by what held before it. All
-// users are withdrawn when Redis's OK passes (withdraw_users), before it leaves for the client, and
-// only an asking that begins thereafter can be published. Why not when the command is sent: Redis
-// carries it out at some moment between its being sent and its OK. Until the OK has left nobody can
-// know that this moment is over, so that a read that is answered by the old rules meanwhile may as
-// well have come before it; the client's own later reads wait for its reply (ClientState::sent).
-// Sent commands change nothing, so that who is refused changes nothing. Redis executes commands one
-// at a time: what it was asked after it has replied OK comes after the change. After CLIENT PAUSE
-// Redis does not answer the control connection either, so that everything passes, and guarding is
-// resumed when Redis itself resumes.
+// Must: once a client has got OK to a command that changes something for all clients (ACL SETUSER,
+//   CONFIG SET requirepass, CLIENT PAUSE), nothing is answered by the earlier rules. When Redis's
+//   OK arrives, and before it leaves for the client, all users are withdrawn (withdraw_users), and
+//   only an inquiry that begins after that can be published.
+//   Why not when the command is sent? Redis carries it out at some moment between the sending and
+//   its OK. Nobody can know that this moment is over before the OK has left: a read that is
+//   answered by the old rules until then may as well have come before it. The client's own later
+//   reads wait for its reply (ClientState::sent). And a client that is refused changes nothing this
+//   way.
+//   Redis executes commands one at a time: an inquiry sent after the OK comes after the change.
+//   After CLIENT PAUSE Redis does not answer the control connection either, so that everything
+//   passes until Redis itself resumes.
 //
-// Where Redis's OK may be in what is relayed unread (ClientState::has_unread_replies), all that
-// passes to a client that has sent such a command counts as its OK (may_have_changed_all), during
-// kUnseenAskings askings: of a client that is known to be unrestricted.
+// Redis's OK may be among replies that are relayed unread (ClientState::has_unread_replies). Then
+// anything relayed to a client after it has sent such a command counts as its OK
+// (may_have_changed_all), during kUnseenAskings inquiries, if the client is known to be
+// unrestricted.
 //
-// Must: what a client does that Redis refuses changes nothing that others are answered by. An error
-// in place of OK (CONFIG SET of several settings may be half done), a reply that never comes or
-// that nobody can see, a user of whom nothing is known, an error that says that Redis does not
-// serve (a script may say so): each leads to an asking, all together to no more than
-// upstream::Control has them lead to, and what is known stands meanwhile.
-//   Not covered until that asking, or the next periodic one: a change by another way than through
-//   this guard, and one whose reply was not seen, of a client that is restricted or not known, or
-//   after which nothing is relayed to it. After kKnownFor without an asking that has been replied
-//   to nothing is answered, so that it is no longer than that; unless Redis is known to be down.
+// Must: a command that Redis refuses changes nothing in what others are answered by. An error
+//   instead of OK (CONFIG SET of several settings may be half done), a reply that never comes or
+//   that nobody can see, a user of whom nothing is known, an error that says that Redis does not
+//   serve (a script may say so): each leads to an inquiry, together to no more than
+//   upstream::Control allows, and until then the known facts stand.
+// Not covered until the next inquiry: a change that was not made through this guard, and one whose
+// reply was not seen, by a client that is restricted or not known, or after which nothing is
+// relayed to it. Without an answered inquiry within kKnownFor nothing is answered, so that this is
+// the longest it takes, unless Redis is known to be down.
 //
 // Threads: any; version() is one load, all else takes a lock for no longer than a few pointers are
 // copied. `on_doubt` is called without the lock, on the thread that doubts.
-// Limits: kUsersToAskMax names of users; who authenticates as one more is forwarded. A user of
-// whose clients none has asked for anything during kIdleAskings is not asked for any more, until
-// one does. Nor is one of whom no client is connected, where each user costs Redis a command
-// (Users::are_listed): unless a client has asked for something since the last asking, as those do
-// that connect for each request.
+// Limits: kUsersToAskMax user names; clients of any further user are forwarded. A user whose
+//   clients have asked for nothing during kIdleAskings inquiries is no longer asked for until one
+//   does. Nor is a user without connected clients, where each user costs Redis a command
+//   (Users::are_listed), unless a client has asked for something since the last inquiry, like
+//   clients that connect for each request.
 #pragma once
 
 #include <atomic>

@@ -1,22 +1,20 @@
 // How a command may travel to Redis in `upstream.mode: shared`.
 //
-//   reads    it leaves nothing behind on its connection and does not wait: on one that many clients
-//            share
-//   writes   the same, but CLIENT PAUSE WRITE postpones it, and so all that is behind it
-//   own      on a connection that is the client's alone, until nothing of it is left there
-//   new_own  on one that has been nobody else's: Redis will send what it does not answer with, and
-//            another client may have directed something there (CLIENT TRACKING ... REDIRECT)
-//   for_good the same, and to the client's end: it asks who it is, or changes what cannot be told
-//   from replies
+//   reads     on a connection that many clients share: the command leaves nothing behind there and
+//             does not wait
+//   writes    the same, but CLIENT PAUSE WRITE postpones it, and so everything behind it
+//   own       on a connection that is the client's alone, until nothing of it is left there
+//   new_own   on one that no other client has had: Redis will send what is no reply to it, and
+//             another client may have directed something there (CLIENT TRACKING ... REDIRECT)
+//   for_good  the same, until the client ends: it asks who it is, or changes what no reply shows
 //
-// Only built-in commands that this table allows are shared. Whatever is not known, of a newer
-// server or a module, is not.
-// Scripts are not either: one that hangs would keep the others from Redis's -BUSY. What ends one
-// is.
+// Only built-in commands that this table allows are shared. Commands that it does not know, of a
+// newer server or a module, are not. Nor are scripts: one that hangs would keep the others from
+// Redis's -BUSY. The commands that end a script are shared.
 //
 // Threads: pure function. A look-up costs a few ns beside find_command().
 // Source: Redis 7.0.15 and the newer servers of redis/command_table.h, COMMAND and its sources;
-// docs/design.md, Connections.
+//   docs/design.md, Connections.
 #pragma once
 
 #include <cstdint>

@@ -1,15 +1,15 @@
 // What Redis replies to a read whose keys are all missing. One table: each read, its shapes that
 // cannot fail, and their replies.
 //
-// Not here: GET, GETEX (but HGETEX) and MGET, which may be answered with the namespace's absent
-// reply, and EXISTS and TOUCH, which the guard counts key by key. XINFO and XPENDING of a missing
-// key are errors, which are Redis's to give, as that of VDIM is; scripts may do anything. Only what
-// all tested servers that have a command reply alike is here.
+// Not here: GET, GETEX (but HGETEX is) and MGET, which may be answered with the namespace's absent
+// reply, and EXISTS and TOUCH, which the guard counts key by key. XINFO, XPENDING and VDIM of a
+// missing key are errors, and only Redis itself may give those; scripts may do anything. Only
+// replies on which all tested servers with the command agree are here.
 //
 // Threads: immutable. Limits: a reply has no more elements than the command has arguments.
 // Source: Redis 7.0.15 and 8.0.6, Valkey 8.0.1 and 9.1.2, asked by hand;
-// integration/missing_keys_are_redis_bytes_test.cpp asks the server at hand anew, also for commands
-// that are not here.
+//   integration/missing_keys_are_redis_bytes_test.cpp asks the server at hand each time, also about
+//   commands that are not here.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ struct MissingReply {
   std::uint8_t first_element = 2;  // behind the key
 };
 
-// Nothing if this may fail, or is none of the reads in the table.
+// Nothing if this may fail, or is not one of the reads in the table.
 std::optional<MissingReply> missing_reply(const Command& command,
                                           std::span<const std::string_view> arguments) noexcept;
 

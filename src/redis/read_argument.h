@@ -1,8 +1,8 @@
 // What one argument of a read may be, so that Redis surely takes it.
 //
 // Must: whatever has_kind() accepts, every server of redis/command_table.h accepts in that place,
-// under any configuration. Redis takes more than this ("1e300" as a score, say): such a read is
-// forwarded, and Redis decides.
+//   under any configuration. Redis accepts more than this ("1e300" as a score, for example): such a
+//   read is forwarded, and Redis decides.
 //
 // Threads: pure function.
 // Source: Redis 7.0.15 (object.c, util.c string2ll and string2d, t_zset.c, t_stream.c, bitops.c,

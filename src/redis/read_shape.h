@@ -14,8 +14,8 @@
 //
 // Words come first, then options, in any order. An option may end with options of its own.
 //
-// Must: what fits, Redis runs without an error as long as its keys are missing. What does not fit
-// may be good all the same (an option that is named twice): it is forwarded.
+// Must: Redis runs whatever fits without an error as long as its keys are missing. A command that
+//   does not fit may be valid all the same (an option given twice): it is forwarded.
 //
 // Threads: immutable. Errors: a mistake in the notation does not compile.
 // Limits: kSteps and kTextBytes for one shape; recursion as deep as brackets are nested.

@@ -1,5 +1,4 @@
-// What one asking of Redis has found out: which commands it has, what its users may do, whether it
-// serves.
+// The result of one inquiry: which commands Redis has, what its users may do, whether it serves.
 //
 // Threads: plain values. Lifetimes: own their contents.
 // Limits: as many commands as Redis lists, as many users as it was asked for.

@@ -1,8 +1,8 @@
 // What a command changes on its connection once Redis has said yes, read from its arguments.
 //
-// Forms that Redis should refuse are changes too: they are forwarded like any other, and should
-// Redis accept one after all, the guard no longer knows what the connection is and says so (kNoDb,
-// `unclear`).
+// Forms that Redis should refuse are changes, too: they are forwarded like any other command, and
+// if Redis should accept one after all, the guard no longer knows the connection's state and says
+// so (kNoDb, `unclear`).
 //
 // Threads: plain values.
 // Source: Redis 7.0.15 (db.c selectCommand, acl.c authCommand, networking.c helloCommand), asked by
@@ -34,8 +34,8 @@ enum class ChangeKind : std::uint8_t {
   tracking_off,  //
   subscribe,     // and unsubscribe: `confirmations` frames of `channels` instead of one reply
   server,        // nothing on the connection: `for_all_clients`
-  // If Redis says yes, nobody knows what has changed or will: SELECT, AUTH or HELLO that may have
-  // been sent inside MULTI, HELLO of another version.
+  // If Redis accepts it, nobody knows what has changed or will change: SELECT, AUTH or HELLO that
+  // may have been sent inside MULTI, HELLO of another version.
   unknown,
   // The same, and not even RESET is known to end it: CLIENT subcommands that nobody here knows, and
   // Valkey's IMPORT-SOURCE.

@@ -25,11 +25,11 @@
 // Who may write to this Redis can make guards forget, as anyone who may delete can, and keep them
 // from being current; he cannot have them do what no guard has asked for, or anything twice.
 //
-// A round asks whether this Redis may be written to, for {P}:meta and for what is new in the log,
-// on one connection; a read that found nothing waits there. Numbers are dense, and meta says which
-// is the last one and what its tag is: so a round proves that all is here that Redis had when it
-// was asked, and that it is the same history. Clocks of Redis do not count, nor does it how long a
-// connection was away.
+// A round asks, on one connection, whether this Redis may be written to, for {P}:meta and for new
+// entries of the log; a read that finds nothing waits there. Numbers are dense, and meta has the
+// number and the tag of the last entry: so a round proves that everything is here that Redis had
+// when it was asked, and that it is the same history. Redis's clock does not matter, nor does the
+// length of an outage.
 //
 // Look-ups: ask is_current() after the look-up, and that Filters::version() is the one of before:
 // while all is read again, filters are not what they were.
@@ -121,9 +121,9 @@ class PipelinedRedis {
   std::string error_;
 };
 
-// What a FilterLog has Redis do at one blow: its keys, and its scripts in Lua.
+// What a FilterLog has Redis do atomically: its keys, and its scripts in Lua.
 //
-// Each is harmless when what it is told does not hold any more, and says so. All keys are in one
+// Each script changes nothing, and says so, when its arguments no longer hold. All keys are in one
 // slot of a cluster by their hash tag; those of a snapshot's pieces are made from KEYS' first.
 //
 // Threads: plain values. Errors: what has failed with an error of Redis has not appended anything.

@@ -48,8 +48,8 @@ struct Greeting {
   std::size_t replies = 0;
 };
 
-// What makes a connection in the state `from` one in the state `to`. Nobody can be logged out,
-// except by a new one.
+// What brings a connection from the state `from` into the state `to`. Only a new connection can log
+// somebody out.
 std::optional<Greeting> greeting(const ConnectionState& from, const ConnectionState& to);
 
 }  // namespace cuckooguard::resp

@@ -1,5 +1,5 @@
-// The first key of the command behind another one, for those who want to read ahead: a hint, found
-// without a scan where the client sends the same command again and again, as pipelines do.
+// The first key of the next command, for reading ahead: a hint, found without a scan where the
+// client sends the same command again and again, as pipelines do.
 //
 // Threads: any; no I/O, no allocation.
 #pragma once

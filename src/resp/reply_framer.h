@@ -5,8 +5,8 @@
 //
 // Every byte is taken as it comes: a piece ends before the input does only where its reply ends (or
 // is malformed). A push ('>') at top level is a reply of its own that answers no command.
-// Attributes ('|') belong to the value behind them. The framer is transparent: what a value says
-// (+OK or +KO, :1 or :x) is not its business.
+// Attributes ('|') belong to the value behind them. The framer does not look at what a value says
+// (+OK or +KO, :1 or :x).
 //
 // Threads: one. Errors: `malformed`, for good: the stream cannot be followed any more. The
 //   offending byte is the first one behind the piece. Refused are unknown types, bad lengths, and

@@ -2,16 +2,16 @@
 // commands, as Redis 7.0.15 reads them, down to its limits and error texts. No I/O, no copy, no
 // allocation on the usual path.
 //
-//     *3 $3 SET $5 key:1 $2 v1 | *2 $3 GET ...      `input` begins at the first byte not yet
-//                                                   consumed
+//     *3 $3 SET $5 key:1 $2 v1 | *2 $3 GET ...      `input` begins at the first byte that is not
+//                                                   consumed yet
 //     `------- consumed ------'
 //
 // A command of up to kWholeCommandBytesMax comes whole (`command`). A larger one comes in chunks
 // (`chunk`) and is never held whole by anybody: the caller forwards each chunk's bytes as they are.
 // A chunk is either
 //   - a run of whole arguments, all of them in `arguments`, or
-//   - raw bytes of one argument above kWholeArgumentBytesMax (`$len` line first), with `arguments`
-//     empty;
+//   - raw bytes of one argument above kWholeArgumentBytesMax, its `$len` line first; `arguments`
+//     is empty then;
 // so each argument of up to kWholeArgumentBytesMax is a view in exactly one chunk, wherever the
 // input was cut. (So is a larger one that was there before the command was known to be large.) The
 // command's name is in the first chunk; a "name" above kWholeArgumentBytesMax may be raw, but no
@@ -21,8 +21,8 @@
 // Errors: values. After `protocol_error` the client gets "-" + error + CRLF and is closed, as by
 //   Redis; asking again with the same input gives the same answer.
 // Limits: the caller keeps at most kWholeCommandBytesMax + kLineBytesMax unconsumed bytes while it
-//   is told `incomplete`. Of who has not authenticated at most kUnauthenticatedBytesMax +
-//   kLineBytesMax: nobody answers such a one anyway. Fed byte by byte, the work stays linear in the
+//   is told `incomplete`; for a client that has not authenticated at most kUnauthenticatedBytesMax
+//   + kLineBytesMax, since nobody answers it anyway. Fed byte by byte, the work stays linear in the
 //   bytes: what has been scanned is not read again until the end.
 // Source: Redis 7.0.15 networking.c (processInlineBuffer, processMultibulkBuffer), util.c
 //   (string2ll), sds.c (sdssplitargs); https://redis.io/docs/reference/protocol-spec ("Sending
@@ -58,8 +58,7 @@ bool split_inline(std::string_view line, Arguments& arguments);
 // for.
 // Source: Redis 7.0.15 networking.c (processMultibulkBuffer, processInlineBuffer), util.c
 // (string2ll). Corners, kept:
-//   - lines are searched with strchr, so a NUL hides everything behind it until the line is too
-//     long;
+//   - lines are searched with strchr: a NUL hides what follows until the line is too long;
 //   - of CRLF only the CR is looked at, the byte behind it is skipped whatever it is;
 //   - the first byte is looked at only once the line is there.
 

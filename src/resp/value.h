@@ -1,4 +1,5 @@
-// A reply as a tree, for who asks Redis a question of his own: not for what clients are relayed.
+// A reply as a tree, for questions that the guard asks Redis itself: not for replies that are
+// relayed to clients.
 //
 // Threads: a plain value. Lifetimes: owns its contents. Errors: Redis's are values of kind `error`.
 // Limits: of who reads it.

@@ -1,8 +1,8 @@
 // The nodes of a cluster, as one worker reaches them: what its clients share of each, and whether
 // it answers.
 //
-// A node that hangs keeps waiting who needs it, and nobody else: each has connections of its own,
-// and whoever may choose a node (for a command without keys) chooses one that answers.
+// A node that hangs delays only the clients that need it: each node has connections of its own, and
+// where any node will do (a command without keys) one that answers is chosen.
 //
 // Threads: its worker's. Lifetimes: a node lives as long as somebody has it. Limits: those of the
 // cluster's map, and of maps before as long as anything of them is left.
@@ -33,7 +33,8 @@ struct NodeUsers {
 
 class Node {
  public:
-  // No byte for so long although some are awaited: another node is asked what any may be asked.
+  // When a node that owes replies has been silent for this long, commands that any node may answer
+  // go to another one.
   static constexpr std::chrono::milliseconds kSilentFor{250};
   // Who has asked may have gone, and the reply with him.
   static constexpr std::chrono::seconds kSilenceCounts{5};

@@ -1,7 +1,6 @@
 // A worker's loop whose connects lead to a whole cluster as if it were one Redis
-// (routed_transport.h), whatever the address; all else is the loop's own.
-//
-// So whatever connects to a Redis by a loop, and speaks with it, does so with a cluster.
+// (routed_transport.h), whatever the address; everything else is the loop's own. Code written for
+// one Redis thus works against a cluster.
 //
 // Threads: its worker's. Lifetimes: `loop` and `settings` outlive it, it outlives its transports.
 // Errors: as io::Loop; while no master is known connects fail.

@@ -1,4 +1,4 @@
-// What clients of a RoutedTransport are told that no node has said. Lines of RESP.
+// Replies that a RoutedTransport gives itself, without a node. Lines of RESP.
 #pragma once
 
 #include <string_view>

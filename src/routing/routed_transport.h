@@ -1,41 +1,46 @@
-// A whole cluster as one connection: to whoever writes commands here and reads replies it is a
-// Redis.
+// A whole cluster as one connection: its user writes commands and reads replies as with one Redis.
 //
 //   Connection ─ SET a ─ GET b ─▶ RoutedTransport ─ SET a ──▶ NodeLink (slots of a)
 //              ◀─ +OK ── $1 .. ─                  ─ GET b ──▶ NodeLink (slots of b)
 //
 // Each command goes to the node that has its slot (routing_table.h); replies come back in the order
 // of the commands, whichever node was first. -MOVED and -ASK are followed, -TRYAGAIN and
-// -CLUSTERDOWN waited for; who reads sees none of that.
+// -CLUSTERDOWN are retried; the reader sees none of them.
 //
-// Order: commands of one slot reach one node in their order, and wait while others of it are owed
-// by another node. While a slot is on its way, or has just been redirected, they go one by one.
-// When a node redirects a command although later ones of the slot are on their way to it already,
-// these are waited for; if one of them has been run and has a key in common with it, the redirected
-// command is refused (-TRYAGAIN), and not run behind it. Those without a common key may be run
-// first then, as may commands of other slots always.
+// Commands of one slot reach one node in their order; they wait while another node still owes
+// replies for that slot. While a slot is migrating, or has just been redirected, its commands go
+// one by one. A node may redirect a command although later commands of the slot are already on
+// their way to it. These are waited for. If one of them has run and shares a key with the
+// redirected command, that one is refused (-TRYAGAIN) and not run after it. Commands without a
+// common key may then run first; commands of different slots always may.
 //
-// Nothing is sent twice that may have been run: only what a node has refused so that it has not
-// been. What a script replies may look like that: it is sent to another node for -MOVED and -ASK
-// alone. When a node is lost that owes a reply, or has a client's state (WATCH, MULTI,
-// subscriptions), everything ends, as when Redis restarts.
+// A command that may have run is never sent twice: only one that a node has refused without running
+// it. A script can reply with such an error itself, so a script is resent only after -MOVED and
+// -ASK. When a node is lost that owes a reply, or holds a client's state (WATCH, MULTI,
+// subscriptions), the connection ends, as when Redis restarts.
 //
-// Login, version and labels are told to one node by the client's own command, and to the others
-// when that has said yes. Commands that change the connection, those of transactions and of
-// subscriptions go alone: what is behind them waits.
+// The client's own command sets login, version and labels on one node; when that has accepted them,
+// the other nodes are told. Commands that change the connection, and those of transactions and
+// subscriptions, go alone: later commands wait.
 //
-// A command that any node may answer goes to the same master while that answers (nodes.h); one that
-// is silent is left, also by what it has been asked and could be asked of any.
+// A command that any node may answer goes to the same master as long as that answers (nodes.h).
+// When it is silent another master gets such commands, also those that the silent one was already
+// sent and has not answered.
 //
-// Threads: its worker's. Lifetimes: as io::Transport; the worker's outlive it. Errors: as a Redis:
-// it closes. Limits: kInFlightMax commands, beyond which none are taken. A command of up to
-// resp::kWholeCommandBytesMax is kept until its reply has come; a larger one is streamed and can be
-// sent only once. Replies that wait for earlier ones: above kHeldSoft only nodes are read whose
-// reply is next, above kHeldMax it closes. kRedirectsMax redirects; retries for kRetriedFor, one
-// per kRetryEvery: then the client is told (-TRYAGAIN, or Redis's words). A transaction's commands
-// without keys, before its first with one: kReplayMax bytes. A link to each node.
+// Threads: its worker's. Lifetimes: as io::Transport; the worker's objects outlive it.
+// Errors: as a Redis: it closes.
+// Limits, and what happens there:
+//   kInFlightMax commands in flight: no more are taken
+//   a command above resp::kWholeCommandBytesMax: is streamed, and can be sent only once; one up to
+//     that size is kept until its reply has come
+//   replies that wait for earlier ones: above kHeldSoft only nodes are read whose reply is next;
+//     above kHeldMax it closes
+//   kRedirectsMax redirects, and retries for kRetriedFor, one per kRetryEvery: then the client gets
+//     -TRYAGAIN, or Redis's own error
+//   kReplayMax bytes of a transaction's commands without keys, before its first one with a key
+//   one link to each node
 // Source: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec ("Redirection
-// and resharding"); Redis 7.0.15 cluster.c (getNodeByQuery), server.c (processCommand).
+//   and resharding"); Redis 7.0.15 cluster.c (getNodeByQuery), server.c (processCommand).
 #pragma once
 
 #include <chrono>
@@ -77,12 +82,13 @@ namespace cuckooguard::routing {
 //   MGET a b c  ──▶  MGET a c   MGET b        *2 A C    *1 B   ──▶  *3 A B C
 //   DEL a b c   ──▶  DEL a c    DEL b         :2        :0     ──▶  :2
 //
-// Only those that each slot may run by itself: MGET, EXISTS, TOUCH, DEL, UNLINK; MSET, which is
-// atomic in Redis, if that is wanted.
+// Only commands that each slot may run by itself: MGET, EXISTS, TOUCH, DEL, UNLINK; and MSET, which
+// is atomic in Redis, if the configuration wants it.
 //
-// Threads: pure functions. Errors: a part that Redis has refused makes its error the whole reply,
-//   although others may have been run; a reply that is none of its command's is malformed. Limits:
-//   one whole command; as many parts as it has slots.
+// Threads: pure functions.
+// Errors: a part that Redis has refused makes its error the whole reply, although other parts may
+//   have run; a reply that does not fit its command is malformed.
+// Limits: one whole command; as many parts as it has slots.
 enum class Merge : std::uint8_t { none, elements, sum, first };
 
 // How its parts' replies are merged; `none`: it cannot be split.
@@ -102,15 +108,15 @@ std::optional<std::string> merged(Merge merge,
                                   std::span<const std::vector<std::uint32_t>> places,
                                   std::span<const std::string> replies);
 
-// One client's way to one node of a cluster, and the replies that are owed there: what
-// RoutedTransport has for each node that it talks to.
+// One client's way to one node of a cluster, and the replies that are owed there. RoutedTransport
+// has one for each node that it talks to.
 //
 //   mode: pinned   a connection of its own
-//   mode: shared   a member of what the worker's clients share of this node; a lease for what needs
-//                  one (upstream/route.h). What must wait for that waits here, in its order
+//   mode: shared   a member of what the worker's clients share of this node; a lease for commands
+//                  that need one (upstream/route.h), which wait here for it, in order
 //
 // Threads: its worker's. Lifetimes: the owner outlives it, or has closed it. Errors: as
-// upstream::Route. Limits: the owner's.
+//   upstream::Route. Limits: the owner's.
 
 // A command on its way to one node, for one reply of the client's, or for a part of it.
 struct RoutedPart {

@@ -1,8 +1,8 @@
 // Which node has which slot, as one worker knows it: the cluster's map, and what redirects have
 // told since.
 //
-// A redirect is believed only of nodes that are in the map: the text of an error may be a client's
-// own (a script's), and whoever is connected to is told its login.
+// A redirect is followed only to a node of the map: a script can reply with the text of such an
+// error, and a node that is connected to gets the client's login.
 //
 // Threads: its worker's. Lifetimes: `on_doubt` is called within doubt(). Errors: nothing, for what
 //   is not known. Limits: a slot each.
@@ -24,8 +24,8 @@
 
 namespace cuckooguard::routing {
 
-// -MOVED 3999 127.0.0.1:6381, -ASK ...: of a whole line. `replier` is who has said so: a host that
-// is left open is its.
+// -MOVED 3999 127.0.0.1:6381, -ASK ...: of a whole line. `replier` is the node that has sent it: a
+// host that is left empty means its host.
 struct NamedNode {
   bool asks = false;  // for this command alone
   std::uint16_t slot = 0;

@@ -1,16 +1,15 @@
-// What a cluster consists of, asked of all of its nodes: CLUSTER NODES and CLUSTER INFO, once per
-// kEvery, give or take kJitter so that many guards do not ask at the same moments, and soon after
-// refresh(), which costs the cluster no more than an asking per kSoon. The nodes to ask are learned
-// from those that are asked, but for who fails, as the others have agreed; while none of them says
-// cluster_state:ok, the seeds of the configuration are asked, too. What one says whom the others do
-// not list does not count.
+// The topology of a cluster, asked of all of its nodes by CLUSTER NODES and CLUSTER INFO: once per
+// kEvery (with kJitter, so that many guards do not ask at the same moment), and soon after
+// refresh(), at most once per kSoon. The nodes to ask are learned from the answers, without those
+// that the others agree have failed; while no node says cluster_state:ok, the seeds of the
+// configuration are asked, too. A node that no other node lists is ignored.
 //
-// The map is told each time. None that answers: nothing is told, what was known stands.
+// The map is reported each time. If no node answers, nothing is reported, and the last map stands.
 //
 // Threads: construct, start and destroy from the owner's thread; the calls run on its own.
-// Lifetimes: `tls` outlives it. Errors: told once as long as they last (on_silence).
+// Lifetimes: `tls` outlives it. Errors: reported once as long as they last (on_silence).
 // Limits: cluster::kNodesMax nodes, a connection to each; each call waits at most kCallTimeout,
-// each connect kConnectTimeout.
+//   each connect kConnectTimeout.
 #pragma once
 
 #include <atomic>

@@ -1,13 +1,16 @@
 // One connection to Redis: bytes out, flushed once per batch; bytes in, handed to the owner as they
 // come.
 //
-// It neither scans nor frames: what the bytes mean is its owner's business (proxy::Session in
-// `mode: pinned`). Threads: its worker's. Lifetime: destroyed only between batches
-// (io/transport.h); the owner outlives it. Errors: on_lost() says that no more bytes will come,
-// exactly once; never from within a call of the owner's. So does a peer whose kernel acknowledges
-// nothing of what was sent for `silence`: a network that loses all without a word would keep it for
-// a quarter of an hour. One that acknowledges and does not reply is waited for. Limits: none of its
-// own on what is queued: the owner looks at unsent() and stops feeding it.
+// It neither scans nor frames: its owner knows what the bytes mean (proxy::Session in `mode:
+// pinned`).
+//
+// Threads: its worker's. Lifetimes: destroyed only between batches (io/transport.h); the owner
+//   outlives it.
+// Errors: on_lost() says exactly once that no more bytes will come, never from within a call of the
+//   owner's. A peer whose kernel acknowledges nothing for `silence` counts as lost, too: otherwise
+//   a network that drops everything silently would keep the connection for a quarter of an hour. A
+//   peer that acknowledges and does not reply is waited for.
+// Limits: none of its own on what is queued: the owner looks at unsent() and stops feeding it.
 #pragma once
 
 #include <chrono>

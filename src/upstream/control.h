@@ -1,31 +1,34 @@
 // The control connection: what Redis says of itself, asked on a connection of its own, so that the
-// guard never answers for Redis where Redis would have refused. hiredis, blocking, in one thread of
-// its own; what is asked: upstream/inquiry.h. Once per kEvery, so that a change behind the guard's
-// back is known well within a second; at once when refresh() is called; kSoon after the last asking
-// when refresh_soon() was, however often, and later where an asking takes long, so that no client
-// has Redis spend more than one part in kQuietParts on it. While Redis does not serve, once per
-// kRetryEvery; and often enough for Redis's own `timeout`.
+// guard never answers for Redis where Redis would have refused. It uses hiredis, blocking, on a
+// thread of its own (the questions: upstream/inquiry.h). It asks
 //
-// The loss of the connection is seen at once, not with the next asking: a Redis that is back may be
-// another one. After a reconnect everything is asked anew before on_facts is called again.
+//   once per kEvery      so that a change made elsewhere is known well within a second
+//   at once              after refresh()
+//   kSoon after the last after refresh_soon(), however often; later where Redis takes long, so that
+//                        no client makes Redis spend more than one part in kQuietParts on it
+//   once per kRetryEvery while Redis does not serve; and often enough for Redis's own `timeout`
 //
-// Whether the address still leads to this server is looked at beside it (ServerWatch).
-// If not, the connection is given up, and the next one's Server says so.
+// The loss of the connection is noticed at once: a Redis that is back may be another one. After a
+// reconnect everything is asked again before on_facts is called.
 //
-// Whether a client must authenticate at all is said by ACL GETUSER default; where that may not be
-// asked, or `acl: trust` has no user asked for, it is tried each time on a connection that is
-// opened for it: one that has stood for longer would not tell.
+// ServerWatch checks whether the address still leads to this server. If not, the connection is
+// given up, and the next one's Server says so.
 //
-// A guard without namespaces needs to know nothing of Redis but whether it answers, for its log:
-// Questions::of_presence_alone. Then it is sent a PING once per kWatchEvery, without a login, and
-// on_reachable and on_lost are the only calls.
+// ACL GETUSER default says whether a client must authenticate at all. Where that may not be asked,
+// or `acl: trust` leaves no user to ask for, it is tried each time on a new connection: an older
+// one would not show it.
+//
+// A guard without namespaces only needs to know whether Redis answers, for its log:
+// Questions::of_presence_alone. Then it sends a PING once per kWatchEvery, without a login, and
+// calls only on_reachable and on_lost.
 //
 // Threads: construct, start and destroy from the owner's thread; the calls run on the control
-// thread. Errors: a Redis that cannot be reached is told once (on_reachable). What Redis does not
-// let it ask is told with the remedy (on_allowed), and asked for again each time; and so is a node
-// of a cluster that the configuration does not know of, or a Redis that should be one and is none:
-// its facts have no users, so that the guard answers nothing. That is no reason to end: Redis need
-// not even be up when the guard starts.
+//   thread.
+// Errors: a Redis that cannot be reached is reported once (on_reachable). A question that Redis
+//   does not permit is reported with the remedy (on_allowed), and asked again each time. So is a
+//   node of a cluster that the configuration does not know of, or a Redis that should be one and is
+//   not: its facts have no users, so that the guard answers nothing. None of this ends the process:
+//   Redis need not even be up when the guard starts.
 // Limits: one connection, and the watch's; each call waits at most kCallTimeout.
 #pragma once
 
@@ -52,9 +55,9 @@ struct redisContext;
 
 namespace cuckooguard::upstream {
 
-// Whether the address of an endpoint still leads to the server that the control connection has:
-// asked by a connection that is opened for it, since a connection that stands does not notice that
-// a name, a balancer or a virtual address has come to lead elsewhere.
+// Whether the address of an endpoint still leads to the server that the control connection has. It
+// asks on new connections, since an existing one does not notice that a name, a balancer or a
+// virtual address now leads elsewhere.
 //
 //   once per kEvery: resolve, connect, log in, INFO server ──▶ run_id
 //     as the control connection's ─▶ nothing happens: another address of the same server is no move
@@ -65,8 +68,8 @@ namespace cuckooguard::upstream {
 //                                     have reached one server, and then all connections count as
 //                                     moved, since each may lead to either
 //
-// An address that cannot be resolved or connected to says nothing: nobody else is led elsewhere by
-// it either.
+// An address that cannot be resolved or connected to says nothing: it leads nobody else elsewhere
+// either.
 //
 // Threads: LedTo is a plain value. ServerWatch: construct, start and destroy from the owner's
 // thread, connected() from any; the calls run on a thread of its own, so that a resolver that hangs

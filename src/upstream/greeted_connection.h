@@ -4,21 +4,22 @@
 //   GreetedConnection ──▶ AUTH shop word | SELECT 2 |                 | the owner's bytes ...
 //                     ◀──                           | (+OK)   (+OK)   | their replies ...
 //
-// The owner's bytes wait for the replies: behind a refused AUTH Redis would run them as its default
-// user. So when Redis refuses, nothing of the owner's has been run.
+// The owner's bytes wait for the replies: after a refused AUTH, Redis would run them as its default
+// user. So when Redis refuses, none of the owner's commands has run.
 //
-// A greeting that is not answered within `upstream.silence` although a new connection is (the login
-// probe's) is said again on another one: somebody may acknowledge for a Redis that is there no
-// more. While no connection is answered (CLIENT PAUSE, a script that hangs) it is waited for. One
-// that has been of use before and is found to be closed is replaced at once.
+// If a greeting is not answered within `upstream.silence`, although a new connection is (the login
+// probe's), it is repeated on another connection: a relay may acknowledge for a Redis that is gone.
+// As long as no connection is answered (CLIENT PAUSE, a script that hangs), it waits. A connection
+// that has been used before and turns out to be closed is replaced at once.
 //
 // If the default user's password has been removed since a client sent `AUTH word`, Redis refuses
-// that command, and accepts `AUTH default word`: this is said on another connection then.
+// that command but accepts `AUTH default word`: that is then sent on another connection.
 //
 // Threads: its worker's. Lifetimes: as Connection; the owner may change between batches or from
-// within a call of its. on_upstream_up(): it is connected, and in that state. Errors: a greeting
-// that Redis refuses loses the connection, as does a Redis that is full; refusal() is its error
-// then. Limits: as Connection; of a refusal kRefusalBytesMax are kept.
+//   within a call of its own.
+// Errors: a greeting that Redis refuses loses the connection, as does a Redis that is full;
+//   refusal() is its error then. on_upstream_up(): it is connected, and in that state.
+// Limits: as Connection; kRefusalBytesMax of a refusal are kept.
 #pragma once
 
 #include <cstddef>

@@ -84,9 +84,9 @@ redis::CommandSet names_there(const redisReply& reply, std::span<const redis::Co
 // Reads ACL GETUSER and lines of ACL LIST, and judges of them what is certain.
 //
 // Must: a key access is never more than Redis gives for every key with the prefix; "every command"
-// is never said of a user from whom something was taken away again. In doubt: less. A user whom
-// Valkey 9.1 keeps out of some databases may nothing.
-// Only the root permissions count: what a selector adds is left out, which is on the safe side.
+//   is never said of a user from whom something was taken away again. In doubt: less. A user whom
+//   Valkey 9.1 keeps out of some databases is allowed nothing. Only the root permissions count:
+//   what a selector adds is left out, which is on the safe side.
 //
 // Threads: pure functions. Errors: a strange shape is a user who may nothing.
 // Source: https://redis.io/commands/acl-getuser; recorded from Redis 7.0.15, Valkey 9.1.2, and

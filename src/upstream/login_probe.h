@@ -1,26 +1,26 @@
 // Whether Redis lets a new connection do anything without a login: asked by a connection that is
 // opened for it.
 //
-// That somebody has not logged in is not a state for ever. Redis takes a connection for its default
-// user when it is opened, or never, and keeps to it: one that was opened before a password was set
-// is worth more than what a client of now would get. So only a client that Redis would let in now
-// may use one that is there.
+// "Not logged in" is not a lasting state. Redis decides when a connection is opened whether it is
+// the default user, and keeps to that: a connection that was opened before a password was set can
+// do more than a new one. So a client may use an existing connection only if Redis would let it in
+// now.
 //
-//   somebody asks, the last answer is too old ──▶ connect, PING
-//   ──▶ -NOAUTH: closed; any other reply: open
+//   somebody asks, and the last answer is too old ──▶ connect, PING
+//       -NOAUTH ──▶ closed        any other reply ──▶ open
 //
-// An answer holds for kValidFor from when its connection was begun, and no longer than `version`
-// stands: it moves when Redis has said yes to what may change its users (redis/facts.h); one that
-// comes too late, of a Redis that hung, is asked for once more. Without a reply (a Redis that is
-// full, protected or gone) nothing is known, and for kUnknownFor nobody asks: `closed` is the safe
-// word.
+// An answer is valid for kValidFor from the moment its connection was begun, and only as long as
+// `version` stays the same: that changes when Redis has accepted a command that may change its
+// users (redis/facts.h). An answer that comes too late, from a Redis that hung, is asked for once
+// more. Without a reply (Redis is full, protected or gone) nothing is known, and nobody asks for
+// kUnknownFor: `closed` is the safe answer.
 //
-// Threads: its worker's. Lifetimes: a waiter that ends is forgotten before. Errors: an answer.
-// Limits: one asking at a time, given up after connect_timeout. It has one connection, and another
-// one beside it when that has been silent for kSilentFor, then for twice as long, and so on: the
-// network may have lost one alone. The first to answer counts. Cost: per worker at most one connect
-// and PING per kValidFor, and only while clients without a login come, or take a connection of
-// their own.
+// Threads: its worker's. Lifetimes: a waiter that ends must be forgotten first. Errors: an answer.
+// Limits: one asking at a time, given up after connect_timeout. When its connection has been silent
+//   for kSilentFor, another one is opened beside it, the next after twice as long, and so on: the
+//   network may have lost just the one. The first to answer counts.
+// Cost: per worker at most one connect and PING per kValidFor, and only while clients without a
+//   login come, or take a connection of their own.
 // Source: Redis 7.0.15, networking.c clientSetDefaultAuth, server.c authRequired.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What Redis does not let the control connection do, what that costs, and the remedy: the words for
-// all who tell of it (log, page, GUARD.INFO, /status), made here alone.
+// What Redis does not let the control connection do, what that costs, and the remedy: the one place
+// with these words, for the log, the page, GUARD.INFO and /status.
 //
 // Threads: pure functions. Limits: one line per kind of question, however many are refused.
 // Source: Redis's NOAUTH, WRONGPASS and NOPERM, recorded from 7.0.15.

@@ -3,8 +3,8 @@
 //
 // Threads: any, one at a time. Lifetimes: `tls` outlives it.
 // Errors: null with `why`, or LoginRefusal. Limits: open() waits for connect_timeout for a name,
-// and as long for each of its addresses; each call on a connection for the time-out that it is
-// given. A look-up that hangs is left behind, one at a time.
+//   and again for each of its addresses; each call on a connection waits for its own time-out. A
+//   look-up that hangs is left behind, one at a time.
 #pragma once
 
 #include <chrono>

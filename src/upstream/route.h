@@ -1,34 +1,35 @@
 // The way of one client's commands to one Redis and of the replies back: a connection of its own,
 // or those that it shares.
 //
-//   pinned   its own from the beginning to the end; the rest of this page is not about it
+//   pinned   one of its own from beginning to end; the rest of this page is not about it
 //   shared   ──▶ SharedUpstream, as long as its commands may travel there (redis/lane.h)
 //            ──▶ a lease: its own until nothing of it is left there, or for good
 //
 //   SET x 1 ─shared─▶   MULTI  │waits for SET's reply│ ─lease─▶  GET x  EXEC  ─replies─▶
-//   given back   GET x ─shared─▶
+//   lease given back    GET x ─shared─▶
 //
-// From shared to a lease a command goes only when all replies of before have come: else the two
-// connections would race. On the lease whatever comes goes there, until all replies have come,
-// another connection, told the same, would do as well (Owner::is_transferable), and Redis
-// lets the shared ones be in that state: who can not be set up elsewhere keeps what it has. The
-// client stays a member of what it shares meanwhile.
+// A client changes from shared to a lease only when all earlier replies have come: otherwise the
+// two connections would race. On a lease it stays until all replies have come, another connection
+// in the same state would do as well (Owner::is_transferable), and Redis lets shared connections be
+// in that state; a client that cannot be set up elsewhere keeps its lease. It stays a member of its
+// SharedUpstream all the time.
 //
 // A client that has not logged in becomes a member only while Redis would let it in as a new client
-// (login_probe.h), else it has a connection that was opened for it alone; so it is again
-// after RESET. A member that has not logged in takes a connection for good only once Redis has
-// answered it: if a password was set in the meantime, a new connection would lock the client out,
-// although Redis would have kept it.
+// (login_probe.h); otherwise it has a connection that was opened for it alone, also after RESET. A
+// member that has not logged in takes a connection for good only once Redis has answered there: if
+// a password was set in the meantime, a new connection would lock the client out, although Redis
+// would have kept the old one.
 //
-// Threads: its worker's. Lifetimes: its owner's, which is asked within the constructor.
-// Errors: on_upstream_lost() of the owner: nothing more will come, and commands may have been lost
-// with it. Of a lease on which nothing was sent on_upstream_down(): the client goes on.
-// on_upstream_refused(): a lease could not be had; nothing that was sent since choose() has been
-// run, and the client goes on. on_command_refused(): nor could one for good, for which the command
-// at hand has waited.
-// Limits: a client has at most `inflight_per_client` replies to come on shared connections; one
-// that does not read its replies, or that has been sent large ones, gets a lease, which is not read
-// for it either.
+// Threads: its worker's. Lifetimes: its owner's, which the constructor already calls.
+// Errors, as calls of the owner:
+//   on_upstream_lost()      nothing more will come, and commands may have been lost
+//   on_upstream_down()      a lease on which nothing was sent is lost: the client goes on
+//   on_upstream_refused()   a lease was refused; nothing that was sent since choose() has run, and
+//                           the client goes on
+//   on_command_refused()    nor was one for good granted, for which the current command has waited
+// Limits: a client has at most `inflight_per_client` replies to come on shared connections. One
+//   that does not read its replies, or has been sent large ones, gets a lease, which is not read
+//   for it either.
 #pragma once
 
 #include <cstddef>

@@ -1,19 +1,20 @@
-// Where the master of a name is, and its replicas, asked of Sentinels: each of them once per
-// kEvery, at once when it publishes that a master is being, or has been, replaced, and soon after
-// refresh(), which costs them no more than an asking per kSoon. Of what they say counts what has
-// the highest config epoch: a Sentinel that was cut off tells of yesterday. So what is older than
-// what was acted upon counts only if more than half of those that are configured answer, and none
-// of them says otherwise (they were set up anew). A master is believed when it says so itself
-// (ROLE), or does not let the guard ask; until then the one before stands, if there was one.
+// Where the master of a name is, and its replicas, asked of Sentinels: of each once per kEvery, at
+// once when it publishes that a master is being, or has been, replaced, and soon after refresh(),
+// at most once per kSoon. The answer with the highest config epoch counts, since a Sentinel that
+// was cut off has old news. An answer older than what was last acted upon counts only if more than
+// half of the configured Sentinels answer and none contradicts it (they were set up again). A
+// master is believed when it confirms its role (ROLE), or does not let the guard ask; until then
+// the previous master stands, if there was one.
 //
-// What is known is told each time that one of them was asked. None that answers: nothing is told,
-// what was known stands.
+// The result is reported each time a Sentinel was asked. If none answers, nothing is reported, and
+// the last result stands.
 //
 // Threads: construct, start and destroy from the owner's thread; the calls run on others, one at a
-// time. Lifetimes: `tls` outlives it. Errors: told once as long as they last (on_silence).
-// Limits: config::kSentinelsMax, a thread and two connections to each, and one to each new master;
-// each call and connect waits as ClusterWatch's do. kReplicasMax replicas and kOthersMax other
-// Sentinels of each; of more the first.
+//   time. Lifetimes: `tls` outlives it.
+// Errors: reported once as long as they last (on_silence).
+// Limits: config::kSentinelsMax Sentinels, a thread and two connections to each, and one to each
+//   new master; calls and connects wait as ClusterWatch's do. The first kReplicasMax replicas and
+//   kOthersMax other Sentinels of each.
 // Source: https://redis.io/docs/latest/develop/reference/sentinel-clients; Redis 7.0.15 sentinel.c.
 #pragma once
 

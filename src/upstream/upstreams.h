@@ -1,16 +1,16 @@
-// A worker's connections to Redis in `mode: shared`: what is shared, for each state that clients
-// are in, and a few connections that nobody has at the moment, kept warm for whoever needs one of
-// its own.
+// A worker's connections to Redis in `mode: shared`: a SharedUpstream for each state that clients
+// are in, and a few unused connections, kept warm for the next client that needs one of its own.
 //
-// Without a login nobody is given a connection that another client has had, or has, unless Redis
-// would let a new one in (login_probe.h): when it would not, those that there are go on for the
-// clients they have, and take no others.
+// A client without a login gets a connection that other clients have, or have had, only if Redis
+// would let a new client in (login_probe.h). If it would not, the connections that exist go on for
+// the clients they have, and take no others.
 //
 // Threads: its worker's. Lifetimes: outlives its users.
-// Errors: as SharedUpstream and GreetedConnection; of those kept here a lost one is forgotten.
-// A kept connection may have died without a word since it was last used: it is asked by a PING
-// first (GreetedConnection), unless that was within kProvenFor. Limits: one shared upstream per
-// state that a client is in (gone with the last client), kKeptMax kept for kKeptFor at most.
+// Errors: as SharedUpstream and GreetedConnection; a kept connection that is lost is forgotten. It
+//   may have died silently since it was last used: GreetedConnection sends it a PING first, unless
+//   it was used within kProvenFor.
+// Limits: one shared upstream per state that a client is in (gone with the last client); kKeptMax
+//   kept connections, for kKeptFor at most.
 #pragma once
 
 #include <algorithm>
@@ -34,39 +34,41 @@
 
 namespace cuckooguard::upstream {
 
-// What the clients of one worker share that are in one state (version, user, db): a connection to
-// Redis for reads and one for writes, and spares for each where those that there are are held up.
+// What those clients of one worker share that are in the same state (version, user, db): a
+// connection to Redis for reads and one for writes, and spares of each kind for when these are held
+// up.
 //
-//   reads   ──▶ GET, MGET ...      Redis postpones writes alone during CLIENT PAUSE WRITE, a
+//   reads   ──▶ GET, MGET ...      Redis postpones only writes during CLIENT PAUSE WRITE, and in a
 //                                  failover: reads do not wait behind them
 //   writes  ──▶ SET, PUBLISH ...
-//   spares      while a large reply is on its way on the first one, or it stands still: opened on
-//               request, one at a time, each after twice as long as the one before, used once Redis
-//               has answered a PING there: a Redis that hangs sees no more than two of each kind
+//   spares      while a large reply is arriving on the first one, or that stands still: opened on
+//               request, one at a time, each after twice as long as the one before, and used once
+//               Redis has answered a PING there: a Redis that hangs sees at most two of each kind
 //
-// Nothing new is sent behind what stands still. Whether what stands still is dead (a relay that
-// acknowledges for a server that is gone) or waits (CLIENT PAUSE) is told by a younger connection
-// of its kind: when that has answered a client, and the old one has been silent for
+// Nothing new is sent on a connection that stands still. A younger connection of its kind shows
+// whether it is dead (a relay that acknowledges for a server that is gone) or waiting (CLIENT
+// PAUSE): when that one has answered a client, and the old one has been silent for
 // `upstream.silence`, the old one is given up.
 //
-// A client keeps its order: while it is owed replies it stays where they come from, and a write
-// never follows reads that are owed; all else waits until nothing is (may_send). Who has read a
-// large value is known for a while (reads_large_values), and gets a connection of its own.
+// A client's commands keep their order: while it is owed replies it stays on the connection they
+// come from, and a write never follows reads that are owed; everything else waits until nothing is
+// owed (may_send). A client that has read a large value is remembered for a while
+// (reads_large_values), and gets a connection of its own.
 //
-// A user's connection for reads is there as long as the user has clients, and is tried once more
-// when it was lost: Redis closes the clients of a user that is deleted, and so those here are
-// closed, too, who ask for nothing.
+// A user's connection for reads exists as long as the user has clients, and is tried once more
+// after a loss: Redis closes the clients of a deleted user, and so the idle ones here are closed,
+// too.
 //
 // Threads: its worker's. Lifetimes: a member leaves before it ends; may do so within any call.
-// Errors: when a connection is lost, members with replies to come on it hear on_shared_lost(), the
-// others stay. When Redis refuses what a connection is to be told, its error is the reply to what
-// waits for it; if that is about the login (-WRONGPASS), all members hear on_shared_lost() instead,
-// and all connections go.
-// Limits: kPipesMax connections for reads, and for writes; in_flight() per member is its owner's to
-// look at.
+// Errors: when a connection is lost, members with replies to come on it get on_shared_lost(); the
+//   others stay. When Redis refuses the state that a connection is to have, waiting commands get
+//   that error as their reply; if it is about the login (-WRONGPASS), all members get
+//   on_shared_lost() instead, and all connections are closed.
+// Limits: kPipesMax connections for reads, and for writes; the owner watches in_flight() of each
+//   member.
 
 // One pipelined connection to Redis that many clients share: whole commands with one reply each go
-// out, and each reply goes to whoever asked for it, in order.
+// out, and each reply goes to the client that asked for it, in order.
 //
 //   clients:  A A   B   A        one write to Redis per batch
 //   runs:    |A 2|B 1|A 1|       replies come back in that order: the run at the head says whose
@@ -74,15 +76,15 @@ namespace cuckooguard::upstream {
 //
 // The invariant: no byte that one client caused reaches another client, except what Redis itself
 // would send it.
-//   - a reply goes to the slot at the head of the runs, or, if that client has gone, to nobody
-//   - a push is framed always, also when nothing is in flight, and thrown away: whoever asks for
-//     pushes has a connection of its own (redis/lane.h), so that one here was directed by somebody
-//     else (CLIENT TRACKING ... REDIRECT)
-//   - a reply that nobody has asked for, or bytes that are no RESP, lose the connection: what
+//   - a reply goes to the slot at the head of the runs, or nowhere if that client has gone
+//   - a push is always framed, also when nothing is in flight, and thrown away: a client that asks
+//     for pushes has a connection of its own (redis/lane.h), so that a push here was directed by
+//     somebody else (CLIENT TRACKING ... REDIRECT)
+//   - a reply that nobody has asked for, or bytes that are not RESP, lose the connection: what
 //     follows belongs to nobody
 //
-// The first command opens it, and reopens it when it was lost: as often as clients ask, one attempt
-// at a time; a name is resolved anew. Nothing is sent twice.
+// The first command opens it, and opens it again after a loss: as often as clients ask, one attempt
+// at a time, and resolves the name each time. Nothing is sent twice.
 //
 // Threads: its worker's. Lifetimes: the owner outlives it.
 // Errors: on_lost(), within a batch. Limits: none of its own on what is queued: the owner looks at
@@ -92,10 +94,10 @@ class SharedConnection final : GreetedConnection::Owner {
   static constexpr std::size_t kUnsentMax = std::size_t{1024} * 1024;
   // A reply above this holds up those behind it.
   static constexpr std::size_t kLargeReply = std::size_t{256} * 1024;
-  // No byte for so long although replies are owed: Redis, or the network, holds up whoever comes
-  // next.
+  // Replies are owed, and no byte has come for this long: Redis, or the network, holds up the next
+  // commands.
   static constexpr std::chrono::milliseconds kStandsStill{10};
-  // So does one that is not up yet after this.
+  // So does a connection that is not up after this.
   static constexpr std::chrono::milliseconds kIsUpWithin{250};
 
   class Owner {
@@ -209,7 +211,7 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
     std::uint32_t slot_ = 0;
   };
 
-  // Who has been sent a large reply keeps away from the others for so long.
+  // A client that has been sent a large reply stays away from the others for this long.
   static constexpr std::chrono::seconds kLargeReplyCounts{10};
   static constexpr std::size_t kPipesMax = 16;
   // A spare that nobody uses is closed after this.
@@ -330,8 +332,8 @@ class Upstreams {
   static constexpr std::size_t kKeptMax = 16;
   static constexpr std::chrono::seconds kKeptFor{10};
   static constexpr std::chrono::milliseconds kProvenFor{20};
-  // A connection to a Redis that refuses writes, or is loading, is left for another one, which may
-  // reach its successor; not more often than this.
+  // A connection to a Redis that refuses writes, or is loading, is replaced by another one, which
+  // may reach the new master; not more often than this.
   static constexpr std::chrono::seconds kRetiredAfter{1};
 
   // `version` moves when what users may do may have changed.

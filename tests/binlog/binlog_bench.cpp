@@ -2,7 +2,7 @@
 // Ratios within one run.
 //
 //   bulk      8 KiB row events of a BIGINT key and a VARCHAR(32), the key as text; with and without
-//   checksums
+//             checksums
 //   single    transactions of one row: GTID, table map, rows, commit
 
 #include <chrono>

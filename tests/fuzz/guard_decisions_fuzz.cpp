@@ -3,11 +3,13 @@
 //
 // The model runs each command when it is sent, as Redis would, and so knows what the guard can only
 // learn from replies: db, version, user, MULTI, WATCH. It refuses at random, and quirks of several
-// releases of Redis are among its refusals. must: what the guard answers, Redis at that very moment
-// would have answered with a missing key to that client: never
-//       in MULTI, in another db or version, to a restricted user, without a fresh filter, once
-//       replies are unread a key in the filter, or written through the guard a moment ago, is never
-//       absent the plan of a merge fits the request that is sent
+// releases of Redis are among its refusals.
+//
+// must: - what the guard answers, Redis would have answered at that very moment, with a missing
+//         key, to that client: never in MULTI, in another db or version, to a restricted user,
+//         without a fresh filter, once replies are unread
+//       - a key in the filter, or written through the guard a moment ago, is never absent
+//       - the plan of a merge fits the request that is sent
 
 #include <algorithm>
 #include <cstdint>

@@ -2,11 +2,12 @@
 // network cuts and stalls, and the fuzzer is the weather. The world and its judge are those of
 // tests/simulation; only who decides differs.
 //
-// must: each client receives the simulated Redis's bytes, in order, but for what may be answered
-// here (Ledger)
-//       whoever is still there has every reply when all has come to rest, and nobody is closed for
-//       no reason memory stays within what session.h allows, and none is left when all have gone
-//       no session, no connection to Redis stays behind its client
+// must: - each client receives the simulated Redis's bytes, in order, but for what may be answered
+//         here (Ledger)
+//       - a client that is still there has every reply when all has come to rest, and none is
+//         closed for no reason
+//       - memory stays within what session.h allows, and none is left when all have gone
+//       - no session, no connection to Redis stays behind its client
 
 #include <algorithm>
 #include <array>

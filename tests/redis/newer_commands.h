@@ -11,9 +11,8 @@
 //       name, _, flags, first, last, step, _, _, _, subcommands = command
 //       writes, is_movable = "write" in flags, "movablekeys" in flags
 //       if is_whole or writes or first or is_movable:
-//           print(name.lower(), "write" if writes else "readonly" if "readonly" in flags else "-",
-//           first, last, step,
-//                 "movable" if is_movable else "-")
+//           kind = "write" if writes else "readonly" if "readonly" in flags else "-"
+//           print(name.lower(), kind, first, last, step, "movable" if is_movable else "-")
 //       for subcommand in subcommands:
 //           show(subcommand, False)
 //   for command in json.load(sys.stdin):

@@ -7,8 +7,7 @@
 //   readers   read rows just committed, rows about to be, others that are nowhere; alone, in
 //             pipelines, and among commands that Redis has to answer
 //   checker   an absent reply to a read, sent at s and received at r, is wrong if any row of its
-//   key
-//             had been committed by s and was not being deleted before r
+//             key had been committed by s and was not being deleted before r
 //
 //   namespace  key               database  a row of it is also a key of
 //   0 items    item:{sku}        0

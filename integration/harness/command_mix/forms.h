@@ -1,8 +1,7 @@
 // Commands of each data type as forms: words, of which those in braces are filled in at random by
 // CommandMix.
 //
-//   {k} a key to write   {r} a key to read: perhaps an absent one   {a} a key that no one ever
-//                                                                   writes
+//   {k} a key to write   {r} a key to read: perhaps an absent one   {a} one that is never written
 //   {n} 0 to 49          {f} a field or member, of ten              {s} a score
 //   {v} a value: up to 59 bytes of any kind                         {i} an id of a stream
 //   {get} {set} {types} {map} {error}: Lua   {sha-get} {sha-set}: the digests of the first two
