@@ -1,5 +1,5 @@
-// Why bytes of a binary log could not be understood. Whatever it is, the follower's answer is the
-// same: nothing behind the event can be trusted, so reconnect, and read the tables anew if that
+// Why bytes of a binary log could not be decoded. The follower always reacts in the same way:
+// nothing behind the event can be trusted, so it reconnects, and reads the tables again if that
 // does not help.
 //
 // Threads: any.

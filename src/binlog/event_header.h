@@ -79,9 +79,9 @@ struct EventHeader {
   EventType type = EventType::stop;
   std::uint32_t server_id = 0;
   std::uint32_t event_bytes = 0;  // of the whole event, its checksum included
-  // Where the next event begins in the file, its low 32 bits: a file may be larger than 4 GiB, and
-  // inside a transaction payload it is 0. Who needs a position counts `event_bytes`, from the last
-  // Rotate on.
+  // The low 32 bits of the place in the file where the next event begins: a file may be larger than
+  // 4 GiB, and inside a transaction payload it is 0. For a position, count `event_bytes` from the
+  // last Rotate on.
   std::uint32_t next_position_low32 = 0;
   std::uint16_t flags = 0;
 

@@ -5,9 +5,9 @@
 // Threads: one, or many that only read.
 // Errors: `parse` gives nothing for what is no such text; `decode` a DecodeError; `add` false at
 //   the limit.
-// Limits: kDomainsMax domains. `covers` compares sequence numbers within a domain, which grow only
-//   where gtid_strict_mode is on, or there is one writer at a time (MariaDB's own condition): who
-//   reads a log asks `is_disordered_by` of each transaction, which says that they do not.
+// Limits: kDomainsMax domains. `covers` compares sequence numbers within a domain. They only grow
+//   if gtid_strict_mode is on, or if there is one writer at a time (MariaDB's own condition): a
+//   reader of a log asks `is_disordered_by` for each transaction, which detects the opposite.
 // Source: MariaDB's "Global Transaction ID" page; the bytes are those of GTID_LIST.
 #pragma once
 

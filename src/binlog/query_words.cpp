@@ -179,8 +179,8 @@ bool is_same_letter(char a, char b) {
   return to_lower(a) == to_lower(b);
 }
 
-// Of which a name without quotes is made. What is not ASCII may be a blank in the charset of who
-// wrote it.
+// The bytes of a name without quotes. A byte that is not ASCII may be a blank in the writer's
+// charset.
 bool is_plain_name_byte(char c) {
   const char lower = to_lower(c);
   return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '$';

@@ -1,9 +1,9 @@
 // Says what a QUERY event does, by its first words: no SQL is parsed. Row changes do not come as
 // text; what comes is transaction control, DDL, and, where a session has left the row format, DML.
 //
-// It is conservative: `unknown` is never wrong, and whoever gets it reads the tables anew. So words
-// in a version comment (/*! */, /*M! */), which one server executes and another does not, are
-// believed where they make things worse only.
+// It is conservative: `unknown` is never wrong, since it makes the caller read the tables again. So
+// words in a version comment (/*! */, /*M! */), which one server executes and another does not, are
+// believed only where they make things worse.
 //
 // Threads: any. Lifetimes: nothing is kept. Limits: none; only the first words are looked at, but
 // for `may_name`, which searches the text once.

@@ -5,15 +5,15 @@
 //     while (auto more = reader.next(); more && *more) { reader.before(0), reader.after(0) ... }
 //
 // An update has a row before and one after the change. With binlog_row_image MINIMAL or NOBLOB
-// either may lack columns: one that is absent after an update has not changed; one absent before
-// it, or after an insert, is not to be known.
+// either may lack columns: a column that is missing after an update has not changed; one that is
+// missing before it, or after an insert, is unknown.
 //
-// With MySQL's binlog_row_value_options = PARTIAL_JSON an update may have of a JSON value only what
-// has changed, in as many bytes as it says: that it is there is known, and no more.
+// With MySQL's binlog_row_value_options = PARTIAL_JSON an update may contain only the changed part
+// of a JSON value, in as many bytes as it says: that the value exists is known, and no more.
 //
 // A MariaDB table WITH SYSTEM VERSIONING logs its history as rows, too: a DELETE is an update, an
-// UPDATE also writes the old row anew. Nothing in the log tells them apart: whoever follows a table
-// must know that it is none.
+// UPDATE also writes the old row again. Nothing in the log shows the difference: a follower must
+// know that its table is not versioned.
 //
 // Threads: one.
 // Lifetimes: the reader needs the layout only in `make`, an event's bytes from `open` to the last

@@ -4,8 +4,8 @@
 // Threads: one. Lifetimes: words view the text.
 // Errors: an unclosed quote or comment ends the text, as `malformed`.
 // Source: MySQL's "Comments" and "String Literals" pages. Neither ANSI_QUOTES nor
-//   NO_BACKSLASH_ESCAPES is known here, so a quoted word's end is a guess; who goes on behind one
-//   must not trust what is there for more than doubt.
+//   NO_BACKSLASH_ESCAPES is known here, so the end of a quoted word is a guess; what follows one
+//   may raise doubts, but must not be trusted.
 #pragma once
 
 #include <cstddef>

@@ -153,9 +153,9 @@ struct PrintConfig {
   int run() const;
 };
 
-// `cuckooguard presets`: what `absent_reply` can be, with the bytes, who reads them, where that
-// framework has them, how its keys look, and what to watch out for. A name stands alone in its
-// line; what belongs to it is indented.
+// `cuckooguard presets`: the values that `absent_reply` can have, with their bytes, which framework
+// reads them, where that has them, how its keys look, and what to watch out for. A name stands
+// alone in its line; what belongs to it is indented.
 //
 // Threads: free function.
 struct ListPresets {
@@ -165,7 +165,7 @@ struct ListPresets {
 
 std::string list_presets();
 
-// `cuckooguard ping ADDRESS`: is somebody there who answers as Redis does? For health checks of
+// `cuckooguard ping ADDRESS`: does anything there answer like Redis? For health checks of
 // containers.
 //
 // Threads: the main thread's. Errors: a sentence. Limits: the time-out is for the connect, and
@@ -174,10 +174,10 @@ std::string list_presets();
 // Any reply is good, an error too: -NOAUTH comes from a server that works. The guard forwards PING,
 // so that it answers as long as Redis does.
 //
-// With --alive the guard itself is asked (GUARD.PING), which needs no Redis and no login; again, a
-// few times, while the time-out is not over and nothing is replied. What Redis says to a command
-// that it does not know is no sign of a guard; any other error is: at `max_clients` the guard
-// refuses, and a pinned client hears of a Redis that is full.
+// --alive asks the guard itself (GUARD.PING), which needs no Redis and no login; it retries a few
+// times within the time-out while nothing is replied. Redis's error for an unknown command is no
+// sign of a guard; any other error is: a guard at `max_clients` refuses, and a pinned client gets
+// the error of a Redis that is full.
 struct Ping {
   config::Address address{.host = "127.0.0.1", .port = 6380, .unix_path = {}};
   std::chrono::milliseconds timeout{2000};

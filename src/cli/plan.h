@@ -1,12 +1,12 @@
-// `cuckooguard plan`: how many rows every namespace has, and what its filters will take: steadily,
-// and while they are built again, when the next stands beside the one in force. For those who set a
-// container's limit. And how many look-ups of rows that do not exist the guards will let through to
-// the database (tolerate).
+// `cuckooguard plan`: how many rows each namespace has, and how much memory its filters take:
+// normally, and during a rebuild, when the next filter exists beside the current one. This helps to
+// set a container's limit. Also how many look-ups of non-existent rows the guards will let through
+// to the database (tolerate).
 //
-// Threads: the main thread's; databases are asked, and only read. Errors: a sentence for each
-// source that could not be asked, or that a start would refuse (grants, the log's settings,
-// tables), with the namespaces that this is of; the others are there all the same.
-// Not in it: the process itself, its clients (limits), changes that wait while a table is read.
+// Threads: the main thread's; databases are only read.
+// Errors: a sentence, with its namespaces, for each source that could not be asked, or that a start
+//   would refuse (grants, the log's settings, tables); the others are there all the same.
+// Not included: the process itself, its clients (limits), changes that wait while a table is read.
 #pragma once
 
 #include <cstdint>

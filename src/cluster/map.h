@@ -62,7 +62,8 @@ struct View {
 // `asked_host` is where it was asked.
 std::expected<View, std::string> parse_nodes(std::string_view text, std::string_view asked_host);
 
-// Whether CLUSTER INFO has cluster_state:ok; who says otherwise may be cut off from the majority.
+// Whether CLUSTER INFO has cluster_state:ok; a node that says otherwise may be cut off from the
+// majority.
 bool is_state_ok(std::string_view cluster_info);
 
 class Map {
@@ -73,7 +74,7 @@ class Map {
   const Node* find(std::string_view id) const;
   // Null: nobody, as far as is known. Lifetimes: the map's.
   const Node* owner_of(std::uint16_t slot) const;
-  // Who owns it may be another by now, or what is in it is in two places.
+  // Its owner may have changed already, or its keys are in two places.
   bool is_moving(std::uint16_t slot) const { return slot < kSlots && moving_[slot]; }
 
   bool operator==(const Map&) const = default;
@@ -95,11 +96,12 @@ class Map {
   std::bitset<kSlots> moving_;
 };
 
-// A slot's owner is who claims it with the highest config epoch in a view whose state is ok; where
-// two do so with the same, the slot is moving, as it is where any node says so of itself. A node is
-// as the views of state ok say, of these the one with its highest config epoch, of these another
-// one's: who has moved to another address is the last to hear of it. It is failing if any of state
-// ok says so.
+// A slot's owner is the node that claims it with the highest config epoch in a view whose state is
+// ok. If two claim it with the same epoch, the slot is moving; so it is if any node reports that of
+// itself. Of the views of a node, those whose state is ok count, of these those with its highest
+// config epoch, and of these rather another node's view than its own: a node that has moved to
+// another address is the last to learn of it. A node is failing if any view whose state is ok says
+// so.
 Map merge(std::span<const View> views);
 
 // Without the views of nodes that no other view of state ok lists, as of one that was forgotten, or

@@ -130,7 +130,7 @@ class Rewriter {
   std::string with_lines_rewritten(std::string_view text);
   std::string with_line_rewritten(std::string_view line);
 
-  // The listener in front of it; nothing if there is none, which is counted. `is_master`: the reply
+  // The listener in front of it. Nothing: it has none, which is counted. `is_master`: the reply
   // says so.
   std::optional<std::uint16_t> listener_of(const NodeAddress& node, bool is_master = false);
   std::optional<std::uint16_t> known_as(const NodeAddress& node) const;

@@ -69,7 +69,7 @@ struct ClientView {
   std::string_view host;               // where this client reaches the guard: no brackets
   std::string_view host_of_this_node;  // as the cluster calls the node that replies
   bool has_tls = false;                // clients speak TLS to our listeners
-  std::uint16_t master = 0;            // of the listener for whoever is master; 0: there is none
+  std::uint16_t master = 0;            // of the listener for the current master; 0: none
 };
 
 struct Rewritten {

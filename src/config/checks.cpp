@@ -222,7 +222,7 @@ void check_cluster(const Config& config, const Places& places, Report& report) {
   }
 }
 
-// Who asks there is told of the host on which they ask.
+// Clients that ask there get the host on which they ask.
 bool is_told_well(const Listen& sentinels, const Listen& leads_on) {
   const std::string& host = leads_on.address.host;
   return !sentinels.announce.empty() || host == sentinels.address.host || host == "0.0.0.0" ||

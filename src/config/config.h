@@ -83,7 +83,7 @@ struct Upstream {
   // Nodes of a Redis Cluster; at least one must answer for the guard to learn of the others. Empty:
   // there is only `address`. The settings of Redis above then apply to each node.
   std::vector<Address> cluster;
-  // MSET of several slots, by those who see the cluster as one Redis, is run slot by slot.
+  // MSET of several slots, from clients that see the cluster as one Redis, is run slot by slot.
   bool split_mset = false;
   // Sentinels, which know where the master of this name is; empty: none are asked. The settings of
   // Redis above then apply to the master and its replicas.

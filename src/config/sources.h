@@ -60,9 +60,10 @@ struct MysqlSource {
 
 inline constexpr std::uint16_t kPostgresPort = 5432;
 
-// What a server keeps its log by for those who follow it.
+// The replication slot by which a server keeps its log for a follower.
 struct ReplicationSlot {
-  // auto: one that is kept between runs if there is `storage`, else one that goes with the session.
+  // auto: a slot that is kept between runs if there is `storage`, otherwise one that ends with the
+  // session.
   enum class Kind : std::uint8_t { automatic, temporary, named };
   Kind kind = Kind::automatic;
   std::string name;  // if kind is named

@@ -58,7 +58,7 @@ class ChangeQueue {
   Batch next();  // empty: nothing waits
   void sent(std::uint64_t counter, Batch batch);
   std::size_t in_flight() const { return in_flight_.size(); }
-  // Those that have an image are not finished: whoever calls does it, with the bytes.
+  // Changes that have an image are not finished: the caller does that, with the bytes.
   std::vector<UnfinishedDump> came_back(std::uint64_t counter, std::span<Outcome> outcomes);
   void refused(std::uint64_t counter, const std::string& why);
   // None of those in flight will come back.

@@ -96,8 +96,9 @@ class FilledFilter {
   // Why no filter of this shape can have these layers and items; nothing: it can.
   std::optional<std::string> misfit() const;
 
-  // What the first layer takes, and what all do: as they are made, the same on every guard, also on
-  // one where it is unsure. So of an exact one without layers that are about to go.
+  // The bytes of the first layer, and of all: those of newly made layers, the same on every guard,
+  // also where the filter is unsure. For an exact one therefore without layers that are about to
+  // go.
   static std::uint64_t bytes_for(const Shape& shape);
   static std::uint64_t bytes_of(const filter::Sizing& sizing);
   std::uint64_t bytes() const;
@@ -113,9 +114,9 @@ class FilledFilter {
   const Layers& layers() const { return layers_; }
 
   // --- the writer ---
-  // Before an item is added: there is no room for it in the last layer.
+  // Ask before adding an item: the last layer has no room for it.
   bool is_full() const noexcept;
-  // What the next layer takes; nothing: it does not grow.
+  // The bytes of the next layer; nothing: it does not grow.
   std::optional<std::uint64_t> bytes_to_grow() const;
   std::uint64_t bytes_when_grown() const;       // if bytes_to_grow() has a value
   std::unique_ptr<FilledFilter> grown() const;  // the same

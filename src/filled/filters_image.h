@@ -54,7 +54,7 @@ class FiltersImage {
   bool is_lost_ = false;
 };
 
-// How long whoever writes to filters may read an image of them before he does something else.
+// For how long the writer of filters may read an image of them before it does something else.
 inline constexpr std::chrono::microseconds kImageTurn{1000};
 
 // Steps of a FiltersImage, or of a DumpImage, for a turn. False: that was all.

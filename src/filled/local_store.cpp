@@ -142,8 +142,8 @@ bool LocalStore::take_turn(Image& image, std::string& out) {
   return is_more;
 }
 
-// Whoever has been at work looks once more when the lock is free: nothing is left that somebody
-// submitted who found it taken.
+// The thread that was at work looks once more when the lock is free: nothing is left of a thread
+// that submitted while it was taken.
 void LocalStore::do_what_waits() {
   for (;;) {
     Changes changes;

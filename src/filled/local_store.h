@@ -9,8 +9,8 @@
 // written at each interval in which something has changed, and when the store ends. A process that
 // is killed loses the changes since the last write.
 //
-// Threads:   submit() from any: whoever finds nobody at work does what waits. The file is written
-//            by a thread of its own.
+// Threads:   submit() from any; a thread that finds no other at work applies what waits. The file
+//            is written by a thread of its own.
 // Lifetimes: filters and `on_trouble` outlive it.
 // Errors:    restore(): a sentence; each failed write: on_trouble. While a filter is unsure
 //            (filled/filters.h), nothing is written.

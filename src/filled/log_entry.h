@@ -1,4 +1,4 @@
-// An entry of the log that several guards share, and who vouches for it.
+// An entry of the log that several guards share, and its authentication.
 //
 //   seq      number in the log; the tag does not cover it, since the writer does not know it yet
 //   writer   kWriterBytes at random, for one connection of one guard

@@ -5,7 +5,7 @@
 //                ├▶ skip    as if it were not there: it has no number
 //                └▶ reread  what is here is not what the log says any more
 //
-// Anybody who may write to Redis may put an entry there, take one away, or change its number. So
+// Any client that may write to Redis may put an entry there, remove one, or change its number. So
 //
 //   its tag is wrong                             skip: nobody with the key has written it
 //   its writer's counter is not larger           skip: a copy of an earlier one

@@ -105,8 +105,8 @@ class CuckooFilter {
   // --- the writer ---
   InsertOutcome insert(std::uint64_t hash);
   EraseOutcome erase(std::uint64_t hash);
-  // How often it was inserted and not erased: `exact` knows it; else as many fingerprints as are
-  // equal, kCopiesMax at most but for those in the stash.
+  // How often it was inserted and not erased: exact in mode `exact`; otherwise the number of equal
+  // fingerprints, at most kCopiesMax but for those in the stash.
   [[nodiscard]] std::uint64_t count(std::uint64_t hash) const;
   // Inserts all, reading ahead: about twice as fast as one by one in a table larger than the cache.
   // The worst of the outcomes.
@@ -115,11 +115,11 @@ class CuckooFilter {
   // From now on every look-up answers "may exist". For filters that cannot be kept up to date.
   void fail_open() noexcept;
 
-  // Of `exact` ones with the same secret: has `next` count this hash, as often, in its place. The
-  // table stays as it is: whoever looks it up here finds what was found before. False: it is not
+  // Both are `exact` and have the same secret: `next` counts this hash, as often, in place of this
+  // filter. The table stays as it is: look-ups here find what they found before. False: it is not
   // counted here.
   bool give(std::uint64_t hash, CuckooFilter& next);
-  // The same of up to `most` hashes. False: none is counted here any more.
+  // The same for up to `most` hashes. False: none is counted here any more.
   bool give_some(std::size_t most, CuckooFilter& next);
 
   // Which of the batch look-ups is used; the best this machine has unless a test says otherwise.

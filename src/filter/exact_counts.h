@@ -42,10 +42,10 @@ class ExactCounts {
     std::uint64_t hash;
     std::uint64_t count;
   };
-  // The hash in the first slot that is in use. Whoever takes out one after the other goes through
-  // all slots once.
+  // The hash in the first slot that is in use. Taking out one after the other visits all slots
+  // once.
   [[nodiscard]] std::optional<Counted> first();
-  // Takes it out, however often it is there; that often it was.
+  // Takes it out, however often it is there, and returns that number.
   std::uint64_t take(std::uint64_t hash);
 
   void prefetch(std::uint64_t hash) const noexcept;
@@ -78,7 +78,7 @@ class ExactCounts {
   [[nodiscard]] std::span<const std::uint64_t> words() const {
     return {hashes_, words_for(slots_)};
   }
-  // Of those words, for whoever reads them while the writer goes on.
+  // For readers of those words while the writer goes on.
   [[nodiscard]] BeforeImages& images() noexcept { return images_; }
   // Of so many slots, whose words are yet to be filled in, and then whatever else there is: false
   // if that cannot be a table of counts, in which each hash is once, and where probes find it.

@@ -56,13 +56,13 @@ class LiveParts {
   [[nodiscard]] Finding find(std::string_view identity, TimePoint now) const noexcept {
     return find({.hash = hash(identity), .number = std::nullopt, .identity = identity}, now);
   }
-  // Of what will be sought some time later; of several parts of the first ones.
+  // For a key that is looked up some time later; if there are several parts, for the first ones.
   void prefetch(std::uint64_t hash) const noexcept;
   // For look-ups in several namespaces (parts_lookup.h): how often something was taken out.
   [[nodiscard]] std::uint64_t removals() const noexcept {
     return bond_.removals.load(std::memory_order_acquire);
   }
-  // Whether an absent verdict that needs no look-up would be right: all is known, now.
+  // Whether an absent verdict without a look-up would be right now: everything is known.
   [[nodiscard]] bool is_fresh(Freshness freshness) const noexcept {
     return PartsLookup(set_, bond_, kNoStep).is_fresh(freshness);
   }
@@ -92,7 +92,7 @@ class LiveParts {
     }
   }
 
-  // A read that arrived then was told that its key has no row, or would have been.
+  // A read that arrived then was, or would have been, told that its key has no row.
   void note_absent(std::uint64_t hash,
                    TimePoint read_at,
                    std::string_view key,
@@ -117,7 +117,7 @@ class LiveParts {
   // The part of this table, made if it does not exist. Null at the limit: the set is then
   // incomplete, and must not be called complete before the source wants fewer tables.
   LiveFilter* add(std::string_view name);
-  // Its table is no more, or is not the namespace's any more.
+  // Its table no longer exists, or no longer belongs to the namespace.
   void remove(std::string_view name);
   // False, as at the beginning: it is unknown or in doubt which tables there are; everything
   // passes.

@@ -9,14 +9,14 @@
 // Within a part the order is that of live_filter.h: its proof before its filter, its largest id
 // before the filter's buckets.
 //
-// Why no reader falls between two parts. A row may leave one table for another; if each part were
+// Why no row is missed between two parts. A row may leave one table for another; if each part were
 // merely right when it was read, a reader could ask the second before the row came and the first
-// after it went. So `removals` counts whatever is taken out of any part (erases, filters), each
-// time before it is, and who reads several parts reads it before and after: if it has moved, the
-// key passes. As in table_reader.h, all that was read is then as it was at one moment. The writer's
-// part of it: insert first and erase last, also across tables. The same holds within a part that
-// has isolated rows (isolated_rows.h), where a row that changes goes from the filter's hashes to
-// them, or back.
+// after it went. So `removals` counts everything that is taken out of any part (erases, filters),
+// each time before it is, and a reader of several parts reads it before and after: if it has
+// changed, the key passes. As in table_reader.h, everything that was read is then as it was at one
+// moment. The writer's part: insert first and erase last, also across tables. The same holds within
+// a part that has isolated rows (isolated_rows.h), where a row that changes moves between the
+// filter's hashes and these.
 //
 // A look-up in several namespaces, whose rows can all have the key, does the same with all their
 // counts (guard/key_judge.h).

@@ -69,7 +69,7 @@ class SharedCells {
   // All words at once, for filter files: on the writer's thread, where nothing else stores.
   [[nodiscard]] std::span<std::uint64_t> words() noexcept { return {words_, buckets_}; }
   [[nodiscard]] std::span<const std::uint64_t> words() const noexcept { return {words_, buckets_}; }
-  // Of the words, for whoever reads them while the writer goes on: the writer's.
+  // For the writer, when it reads the words in turns and goes on between them.
   [[nodiscard]] BeforeImages& images() noexcept { return images_; }
 
  private:

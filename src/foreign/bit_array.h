@@ -1,7 +1,7 @@
 // Bits in bytes that another program has written, in its order.
 //
-// Threads: any. Lifetimes: a view; the bytes must remain. Errors: none; who makes one has checked
-// that the bytes can be of so many bits. Limits: none.
+// Threads: any. Lifetimes: a view; the bytes must remain. Errors: none; the caller that makes one
+//   has checked that there are enough bytes for so many bits. Limits: none.
 // Source: Redis's SETBIT counts from a byte's highest bit; RedisBloom from the lowest; Guava has
 // longs, written with the highest byte first.
 #pragma once

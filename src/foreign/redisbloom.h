@@ -15,16 +15,16 @@
 // buckets are h, and h XOR the fingerprint times 0x5bd1e995, both modulo the layer's buckets. Layer
 // i has buckets * expansion^i, a power of two. An item is in any layer.
 //
-// A filter may change while it is dumped, and then a cuckoo filter's dump can lack an item that has
-// been there all the time: whoever dumps asks for the header once more behind the last chunk, and
-// begins anew if it is another. A count of items that does not fit is refused here. Of an empty
-// cuckoo filter CF.SCANDUMP gives nothing at all, unless it has a seed.
+// A filter may change while it is dumped, and a cuckoo filter's dump can then lack an item that has
+// been there all the time: read the header once more after the last chunk, and begin again if it
+// differs. A count of items that does not fit is refused here. For an empty cuckoo filter
+// CF.SCANDUMP returns nothing at all, unless it has a seed.
 //
 // Threads, lifetimes: as of Filter. Errors: a sentence. Limits: kHashesMax; 65535 layers; less than
 // 2^32 slots in a layer, where RedisBloom's own indices end. No filters with hashes of 32 bits,
 // which early versions made.
-// Source: RedisBloom's sources of sb, bloom, cf and cuckoo; of seeds, its tests of SCANDUMP. Facts
-// alone: its licence lets nothing be copied.
+// Source: RedisBloom's sources of sb, bloom, cf and cuckoo; for seeds, its tests of SCANDUMP. Only
+//   facts are taken from them: the licence does not allow copying.
 #pragma once
 
 #include <string>

@@ -2,8 +2,8 @@
 // whole batch.
 //
 // States: resolving -> connecting -> up -> closed. An accepted socket starts as `up`.
-// Errors: a failed attempt goes on with the next address of the name; when there is none left, the
-// watcher hears `hung_up` and last_error() tells why.
+// Errors: a failed attempt goes on with the next address of the name; when none is left, the
+//   watcher gets `hung_up` and last_error() has the reason.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ class SocketTransport final : public Transport {
   std::optional<std::chrono::milliseconds> unheard_for() const override;
 
   // Tries the addresses in order until one connection is up. An empty list fails at once (in the
-  // next batch). False: the backlog of a Unix socket is full, which nobody tells the end of: to be
-  // asked again a moment later.
+  // next batch). False: the backlog of a Unix socket is full; nothing signals its end, so try again
+  // a moment later.
   [[nodiscard]] bool connect(std::vector<SocketAddress> addresses);
 
   // From the loop: epoll reported `events` for this transport.

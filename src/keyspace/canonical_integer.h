@@ -9,7 +9,7 @@
 
 namespace cuckooguard::keyspace {
 
-// False: it is none, and `number` is as before.
+// False: it is not one, and `number` is unchanged.
 bool read_canonical_uint64(std::string_view text, std::uint64_t& number) noexcept;
 
 // In place, since an optional that is returned by way of memory costs more than what it is read of.

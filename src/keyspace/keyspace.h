@@ -1,16 +1,17 @@
 // All namespaces' key templates together: key -> (namespace, identity), and row -> identity.
 //
-// The identity is what the filter stores: the bytes of the value where a namespace has one
-// placeholder (a view of the key, nothing copied), else every value but the last behind its length
-// (4 bytes, little endian), and the last one raw: two different tuples never give the same bytes.
-// `|ci` and `:uuid` values are folded (ASCII case, trailing spaces); a row's `:numeric` is without
-// the zeros of its scale.
+// The identity is what the filter stores. If a namespace has one placeholder, it is the bytes of
+// the value (a view of the key, nothing is copied). Otherwise it is every value but the last, each
+// after its length (4 bytes, little endian), and then the last one raw: two different tuples never
+// give the same bytes. `|ci` and `:uuid` values are folded (ASCII case, trailing spaces); a row's
+// `:numeric` is without the zeros of its scale.
 //
 // A row can have a key that another template claims (`page:{slug}` and `page:draft:{id}`: the row
-// `draft:42`). So a key may be more than one row's: match() says whose it is, makers_of() by which
-// other templates rows can have it, and read() under which identity. A row that has a text for an
-// integer and so a key that another namespace claims (`user:{id:uint64}` and `user:vip:{id}`: the
-// row `vip:7`) is an error: text_makers_of() says whose rows must be known to have none.
+// `draft:42`). So a key may belong to rows of several namespaces: match() returns the one that
+// claims it, makers_of() the other templates by which rows can have it, and read() the identity
+// under each. A row with a text for an integer, which therefore has a key that another namespace
+// claims (`user:{id:uint64}` and `user:vip:{id}`: the row `vip:7`), is an error: text_makers_of()
+// returns the namespaces that must be known to have no such row.
 //
 // Must: a row that identity_of_row() accepts has, for each of its keys, the very identity that
 //       match() gives, or that read() gives for one of the makers; or it is isolated, and its
@@ -252,10 +253,10 @@ class Keyspace {
   }
 
   // `values` in the order of identity_columns(ns), nullopt for NULL. No value in the result: the
-  // row has no key that is judged, since one of its values is NULL, or has a letter that no
-  // printable ASCII is equal to, or is none that :numeric or :date has (NaN, infinity), or what is
-  // made of it is unguarded (a ':' in a value, say). Of a row whose key carries other values it is
-  // those.
+  // row has no key that is judged, since one of its values is NULL, has a letter that no printable
+  // ASCII is equal to, or is one that :numeric or :date cannot have (NaN, infinity), or since its
+  // key is unguarded (a ':' in a value, for example). For a row whose key carries other values it
+  // is those.
   std::expected<std::optional<RowIdentity>, RowError> identity_of_row(
       std::uint32_t ns,
       std::span<const std::optional<std::string_view>> values,

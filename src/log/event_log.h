@@ -1,5 +1,5 @@
-// The log: one line per event, on standard error by spdlog, as text or JSON, and to whoever else
-// listens.
+// The log: one line per event, on standard error by spdlog, as text or JSON, and to further
+// listeners.
 //
 //   log.warning("upstream_down", {{"why", why}});
 //
@@ -11,7 +11,7 @@
 //       Redis key, or a value out of one, is written as its hash unless shows_keys().
 // Threads: any, but add_listener(), which must come before there are several. No caller waits for
 //   the reader of standard error (BackgroundSink).
-// Lifetimes: outlives whoever writes. Errors: none; a line that cannot be written is lost.
+// Lifetimes: outlives all that log. Errors: none; a line that cannot be written is lost.
 // Cost: a lock and some text: for changes of state, never per command. Limits: those of
 // EventLimits and BackgroundSink, kFieldBytesMax.
 #pragma once
@@ -48,8 +48,8 @@ class sink;  // NOLINT(readability-identifier-naming)
 
 namespace cuckooguard::log {
 
-// Lines of the log on their way to standard error, so that nobody who logs waits for its reader: a
-// log shipper that hangs, a terminal that is paused.
+// Lines of the log on their way to standard error, so that no caller waits for its reader: a log
+// shipper that hangs, a terminal that is paused.
 //
 //   logger ──▶ [kLinesMax] ──▶ thread ──▶ write(2)
 //         full? dropped and counted ──▶ once the lines before are written: "log_dropped count=N"

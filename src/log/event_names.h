@@ -71,8 +71,7 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
 });
 // clang-format on
 
-// What an operator is told who has asked: as many lines as there is to say, however often
-// (event_log.h).
+// Events that answer an operator's request: every line is written, however many (event_log.h).
 inline constexpr auto kUnlimitedEvents = std::to_array<std::string_view>({"reload_refused"});
 
 // One of them.

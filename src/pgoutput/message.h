@@ -81,8 +81,7 @@ struct Value {
   std::string_view bytes;  // of text and binary
 };
 
-// A value for each column. As many as the Relation has, or the two do not fit: who uses them must
-// compare.
+// A value for each column. Their number may differ from the Relation's: the user must compare.
 using Row = std::span<const Value>;
 
 struct Insert {

@@ -1,8 +1,7 @@
-// Makes a Message of one message's bytes, as WalMessage or pg_logical_slot_get_binary_changes has
-// it.
+// Makes a Message of one message's bytes, as in WalMessage or pg_logical_slot_get_binary_changes.
 //
-// It keeps nothing of a stream: whether rows fit their Relation, or come between Begin and Commit,
-// is for who follows it to see.
+// It keeps nothing of a stream: the follower checks whether rows fit their Relation, or come
+// between Begin and Commit.
 //
 // Threads: one. Lifetimes: see message.h; the next `decode` ends them, whatever comes of it.
 // Errors: DecodeError; the decoder itself is as before.

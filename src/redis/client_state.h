@@ -138,7 +138,7 @@ class ClientState {
   bool may_rely_on(const Snapshot& known, TimePoint now) const;
   bool has_authenticated() const { return standing_ == Standing::authenticated; }
 
-  // AUTH, HELLO or RESET is on its way: who it is may be about to change, or has changed unseen.
+  // AUTH, HELLO or RESET is on its way: its user may be about to change, or has changed unseen.
   void may_become_another() { may_be_another_ = true; }
   bool may_be_another() const { return may_be_another_ || standing_ == Standing::unknown; }
   // Redis has taken it for authenticated, without AUTH, and goes on doing so whatever `default`
@@ -150,13 +150,12 @@ class ClientState {
   void be_wary_until(std::uint64_t epoch) { wary_until_ = epoch; }
   bool is_wary(const Snapshot& known) const;
 
-  // Its connection to Redis stands, or has stood; not one that it shared, lost, and lost nothing
-  // with.
+  // It has, or had, a connection to Redis; not one that it shared and lost without losing anything.
   void upstream_is_up() { has_upstream_ = true; }
   void upstream_is_down() { has_upstream_ = false; }
 
-  // It has sent what may change what holds for all clients; and what Redis has said to that may be
-  // in what is not read.
+  // It has sent a command that may change something for all clients; and Redis's reply to that may
+  // be among replies that are relayed unread.
   void may_change_all() { may_change_all_ = true; }
   bool has_sent_change_for_all() const { return may_change_all_; }
   // Facts::yes_may_pass_until(), of one that may be unrestricted; 0: of nobody else.

@@ -75,7 +75,7 @@ bool tells_no_master(const redisReply& reply) {
 
 }  // namespace
 
-// Whoever is sent away looks anew where the log is; while its slot moves, until it has moved.
+// A guard that is redirected looks again for the log; while its slot moves, until it has moved.
 std::unexpected<FilterLog::Failure> FilterLog::refused(const redisReply& error) {
   constexpr std::array<std::string_view, 4> kSentAway{"MOVED ", "ASK ", "TRYAGAIN ", "READONLY "};
   std::string why(text_of(error));
@@ -349,7 +349,7 @@ FilterLog::Done FilterLog::apply(const filled::Entry& entry) {
   return {};
 }
 
-// Whoever has what is missing is asked for a snapshot.
+// A guard that has what is missing is asked for a snapshot.
 std::unexpected<FilterLog::Failure> FilterLog::reread(const std::string& why, bool is_trouble) {
   if (is_trouble) {
     tell_trouble(why);

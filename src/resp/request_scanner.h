@@ -72,7 +72,7 @@ struct LineRules {
   char type;
   std::int64_t min;
   std::int64_t max;
-  std::int64_t unauthenticated_max;  // `max` for who must authenticate and has not
+  std::int64_t unauthenticated_max;  // `max` before a required AUTH
   std::string_view too_long;
   std::string_view invalid;
   std::string_view unauthenticated;
@@ -102,7 +102,7 @@ inline constexpr std::size_t kWholeCommandBytesMax = 64 * 1024;
 inline constexpr std::size_t kWholeArgumentBytesMax = 16 * 1024;
 // Redis's proto-max-bulk-len, its default.
 inline constexpr std::int64_t kArgumentBytesMax = 512LL * 1024 * 1024;
-// Redis's limits for who has not authenticated where a password is asked.
+// Redis's limits for a client that must authenticate and has not.
 inline constexpr std::int64_t kUnauthenticatedArgumentsMax = 10;
 inline constexpr std::int64_t kUnauthenticatedArgumentBytesMax = 16384;
 

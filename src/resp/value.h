@@ -2,7 +2,7 @@
 // relayed to clients.
 //
 // Threads: a plain value. Lifetimes: owns its contents. Errors: Redis's are values of kind `error`.
-// Limits: of who reads it.
+// Limits: the reader's.
 // Source: https://redis.io/docs/latest/develop/reference/protocol-spec, RESP2.
 #pragma once
 

@@ -36,7 +36,7 @@ class Node {
   // When a node that owes replies has been silent for this long, commands that any node may answer
   // go to another one.
   static constexpr std::chrono::milliseconds kSilentFor{250};
-  // Who has asked may have gone, and the reply with him.
+  // The client that asked may have gone, and the reply with it.
   static constexpr std::chrono::seconds kSilenceCounts{5};
   static constexpr std::uint32_t kInFlightMax = 1024;  // of a client, on what it shares
 

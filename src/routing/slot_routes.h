@@ -41,11 +41,11 @@ class SlotRoutes {
 
   explicit SlotRoutes(std::function<void()> on_doubt) : on_doubt_(std::move(on_doubt)) {}
 
-  // What redirects have told before counts no more. A map in which nobody owns a slot, of a cluster
-  // that says that it is down, changes nothing: its nodes know best what they still serve.
+  // Earlier redirects no longer count. A map in which nobody owns a slot, of a cluster that says
+  // that it is down, changes nothing: its nodes know best what they still serve.
   void set(std::shared_ptr<const cluster::Map> map);
 
-  // Null: nobody, as far as is known. Lifetimes: until set().
+  // Null: no known owner. Lifetimes: until set().
   const config::Address* owner_of(std::uint16_t slot) const;
   const std::vector<config::Address>& nodes() const { return nodes_; }
   // Those that have slots; all that there are, if none is known to have any.
@@ -57,7 +57,7 @@ class SlotRoutes {
 
   void redirected(std::uint16_t slot, io::TimePoint now) { redirected_[slot] = now; }
   void moved(std::uint16_t slot, const config::Address& node);
-  // The map is not what the cluster is any more: it is asked anew.
+  // The map no longer describes the cluster: it is asked for again.
   void doubt() { on_doubt_(); }
 
  private:

@@ -41,7 +41,7 @@ void ClusterWatch::adopt(const config::Upstream& settings) {
   next_settings_ = settings;
 }
 
-// Who has been let in as somebody else logs in anew.
+// A changed login needs new connections.
 void ClusterWatch::take_settings() {
   const std::lock_guard lock(mutex_);
   if (next_settings_ && *next_settings_ != settings_) {

@@ -1,10 +1,10 @@
-// What is asked of Redis on one connection of hiredis, and what is remembered between two askings,
-// so that the second is cheap: HELLO, DBSIZE, CONFIG GET, INFO and ACL LIST in one write. Redis 7
-// keeps the text of each user's rights: ACL LIST takes 2 us for each, GETUSER 0.1 to 0.2 ms. So
-// GETUSER is asked on a connection's first asking, before Redis 7, where ACL LIST is not permitted,
-// of a user of whom it says what is not known here, and where Redis has more than kListedPerAsked
-// users for each that is asked for: of the first ones in the same write, of the others a few at a
-// time.
+// What is asked of Redis on one connection of hiredis, and what is remembered between two
+// inquiries, so that the second is cheap: HELLO, DBSIZE, CONFIG GET, INFO and ACL LIST in one
+// write. Redis 7 keeps the text of each user's rights: ACL LIST takes 2 us for each user, GETUSER
+// 0.1 to 0.2 ms. So GETUSER is only asked in a connection's first inquiry, before Redis 7, where
+// ACL LIST is not permitted, for a user whose line has a word that is not known here, and where
+// Redis has more than kListedPerAsked users for each one that is asked for: for the first ones in
+// the same write, for the others a few at a time.
 //
 //   once            COMMAND, COMMAND INFO name ...
 //   each time       HELLO            cluster? master?   needs no permission; before Redis 6: INFO
@@ -18,20 +18,21 @@
 //   if that differs ACL DRYRUN       for each answerable command, in one pipeline; from Redis 7
 //                   ACL GETUSER      at its end: DRYRUN was about the rights that GETUSER has named
 //
-// Must: what DRYRUN says is remembered with the rights that it is about alone. A user whose rights
-// are changed in between is not known in this asking, and is asked for again in the next.
+// Must: what DRYRUN says is remembered together with the rights that it refers to. A user whose
+//   rights change in between is unknown in this inquiry, and is asked for again in the next.
 //
-// A user who may run every command is not asked for further. Of one with selectors DRYRUN cannot
-// tell what its root permissions are: such a one is known only if those are "+@all".
-// DRYRUN names keys that begin as the user's own do and end at random, so that no rule can have
-// been written for them.
+// A user who may run every command needs no further questions. For a user with selectors, DRYRUN
+// cannot show the root permissions: such a user is known only if those are "+@all". DRYRUN names
+// keys that begin like the user's own and end at random, so that no rule can have been written for
+// them.
 //
-// What Redis refuses for want of a right it is asked for again each time, DRYRUN by one command: a
-// right that is given counts at once.
+// What Redis refuses for want of a right is asked again each time, DRYRUN for one command: a right
+// that is granted counts at once.
 //
-// Threads: its own. Lifetimes: the connection outlives this. Errors: nullopt if the connection is
-// of no more use (its errstr says why). What Redis refuses to tell is not known, and allows
-// nothing. Limits: each call waits at most Control::kCallTimeout.
+// Threads: its own. Lifetimes: the connection outlives this.
+// Errors: nullopt if the connection is no longer usable (its errstr says why). What Redis refuses
+//   to say is unknown, and allows nothing.
+// Limits: each call waits at most Control::kCallTimeout.
 #pragma once
 
 #include <functional>

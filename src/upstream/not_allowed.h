@@ -17,14 +17,14 @@ namespace cuckooguard::upstream {
 inline constexpr std::string_view kControlRights =
     "+acl|getuser +acl|list +acl|dryrun +command +info +dbsize +config|get";
 
-// Of an error, without '-': it is about who asks.
+// Whether an error (without '-') is about the asking user's login or rights.
 bool is_about_rights(std::string_view error);
 
-// Of AUTH: Redis does not know the user, or its password is another. Not so: it is full, or lets
-// nobody in from there.
+// Whether an error of AUTH is about the login: Redis does not know the user, or the password is
+// wrong. Not so: Redis is full, or lets nobody in from this address.
 bool is_about_login(std::string_view error);
 
-// It runs in cluster mode, and the configuration does not know, or the other way round.
+// Redis runs in cluster mode and the configuration does not say so, or the other way round.
 bool is_of_wrong_kind(const config::Upstream& settings, const Answers& answers);
 
 // Of what `answers.refused` says, unless it is a cluster. Its users are those that Redis has told.

@@ -29,7 +29,7 @@ inline bool is_error(const redisReply& reply) {
   return reply.type == REDIS_REPLY_ERROR;
 }
 
-// Without '-'; empty: it is none.
+// Without '-'; empty: it is not an error.
 inline std::string_view error_of(const redisReply& reply) {
   return is_error(reply) ? text_of(reply) : std::string_view{};
 }

@@ -95,16 +95,16 @@ class Route final : GreetedConnection::Owner, SharedUpstream::Member, LoginProbe
     bool waits_for_writes = false;  // redis/lane.h
     bool ends_client = false;       // Redis closes the connection for it
   };
-  // Whether the next command may be sent now. Else when the owner has heard of bytes or progress,
-  // it is asked again. `is_owed`: replies are to come.
+  // Whether the next command may be sent now. If not, the owner asks again when it gets bytes or
+  // progress. `is_owed`: replies are to come.
   [[nodiscard]] bool choose(redis::Lane lane, bool is_owed, Needs needs);
   void send(std::string_view bytes);
   // All replies have come: a lease that has served is given back.
   void settle();
   void retire();  // for new work Redis is to be reached anew (Upstreams)
   void on_login_wanted() { is_retired_ = has_own(); }  // Redis has replied so
-  // Commands go to another Redis from now on than what was connected `before` leads to. False:
-  // there is something of this client's there.
+  // From now on commands go to another Redis than the one that connections made `before` lead to.
+  // False: this client still has something there.
   [[nodiscard]] bool leave_redis(io::TimePoint before);
 
   bool has_own() const { return own_ != nullptr; }

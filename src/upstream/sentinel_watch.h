@@ -51,8 +51,7 @@ class SentinelWatch {
     cluster::Map map;                        // nodes without slots; an id is host:port
     std::optional<config::Address> master;   // of these; nullopt: none is believed yet
     std::vector<config::Address> sentinels;  // all that are known
-    // One of those that are asked, which answers; the same one as long as it does, and knows who is
-    // master.
+    // A Sentinel that answers and knows the master; the same one as long as it does.
     std::optional<config::Address> answering;
     bool is_one_before_up = false;  // who answered before has only not known the new master
 

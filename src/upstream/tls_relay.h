@@ -3,7 +3,7 @@
 //   hiredis ── socketpair ── the relay's thread ══ TLS ══ Redis
 //
 // Threads: open() and the destructor from the owner's; one of its own.
-// Lifetimes: whoever takes the socket closes it; each end's close closes the other.
+// Lifetimes: the taker of the socket closes it; each end's close closes the other.
 // Errors: open() says in a sentence why Redis cannot be reached. Limits: open() waits for
 // connect_timeout at most; replies that nobody reads stay with Redis but for kQueuedMost.
 #pragma once

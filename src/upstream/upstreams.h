@@ -107,7 +107,8 @@ class SharedConnection final : GreetedConnection::Owner {
     virtual void on_replies(std::uint32_t slot, std::string_view bytes, std::uint32_t replies) = 0;
     // Before the end of it is handed on. `bytes`: how long the reply was.
     virtual void on_reply_end(std::uint32_t slot, std::size_t bytes) = 0;
-    // It can take commands, has moved, or there is room again: whoever waits may ask again.
+    // It can take commands, bytes have moved, or there is room again: waiting members may ask
+    // again.
     virtual void on_progress(SharedConnection& connection) = 0;
     // `was_up`: it had been let in. `refusal`: Redis's error to the greeting, or to the connection
     // as such; nothing that was sent has been run then.
@@ -151,10 +152,10 @@ class SharedConnection final : GreetedConnection::Owner {
   bool is_up() const { return is_up_; }
   bool owes() const { return first_run_ < runs_.size(); }
   bool has_room() const { return !connection_ || connection_->unsent() <= kUnsentMax; }
-  // What is sent now waits longer than Redis needs: for a large reply, or nobody knows for what.
+  // A command sent now waits longer than Redis needs: for a large reply, or for an unknown reason.
   bool is_held_up() const;
-  // All that was sent has got to Redis, or to whoever acknowledges for it, and no byte has come for
-  // so long.
+  // Everything that was sent has reached Redis, or a relay that acknowledges for it, and no byte
+  // has come for this long.
   bool stands_still_for(std::chrono::milliseconds time) const;
   // A client, since it was opened: not only the greeting.
   bool has_answered() const { return has_answered_; }
@@ -336,7 +337,7 @@ class Upstreams {
   // may reach the new master; not more often than this.
   static constexpr std::chrono::seconds kRetiredAfter{1};
 
-  // `version` moves when what users may do may have changed.
+  // `version` changes when users' rights may have changed.
   Upstreams(io::Loop& loop,
             const config::Upstream& settings,
             SharedUpstream::OnLoss on_loss,
@@ -347,18 +348,19 @@ class Upstreams {
 
   LoginProbe& login_probe() { return probe_; }
 
-  // The labels of `told` are of no consequence here. Without a login: only if the probe says that
-  // Redis is open.
+  // The labels of `told` do not matter here. Without a login: only if the probe says that Redis is
+  // open.
   SharedUpstream& join(resp::ConnectionState told, SharedUpstream::Member& member);
   void leave(SharedUpstream& shared, SharedUpstream::Member& member);
-  // For new work there will be other connections; whoever needs one alone gets none of those kept.
-  // `opened_at`: of the one that was heard of.
+  // New work gets other connections; a client that needs one of its own gets none of those kept.
+  // `opened_at`: when the connection with the bad news was opened.
   void retire(const SharedUpstream& shared, io::TimePoint opened_at);
-  // All that were opened `before` lead to another Redis than those to come: nobody new gets them.
+  // All connections opened `before` lead to another Redis than future ones: no new client gets
+  // them.
   void forget_all(io::TimePoint before);
   bool may_retire(io::TimePoint opened_at) const { return loop_.now() - opened_at > kRetiredAfter; }
   bool is_retired(const SharedUpstream& shared) const;
-  // Nobody has anything of it, and nothing is kept.
+  // It has no users, and keeps nothing.
   bool is_unused();
 
   // One for its owner alone: perhaps one that others have had (without a login: as join()), or one
