@@ -13,7 +13,7 @@ namespace cuckooguard::binlog {
 inline constexpr std::size_t kDecimalDigitsMax = 65;
 inline constexpr std::size_t kDigitsPerGroup = 9;
 inline constexpr std::size_t kGroupBytes = 4;
-// Of a group with that many digits.
+// By number of digits: the bytes of a group.
 inline constexpr std::array<std::size_t, kDigitsPerGroup + 1> kBytesOfDigits = {
     0, 1, 1, 2, 2, 3, 3, 4, 4, 4};
 

@@ -55,7 +55,7 @@ struct MySqlTransaction {
   bool is_anonymous = false;
 };
 
-// What the file's predecessors hold, for MySqlGtidSet::decode or MariaDbPosition::decode.
+// The GTIDs in earlier files, for MySqlGtidSet::decode or MariaDbPosition::decode.
 struct PreviousGtids {
   std::string_view set;
 };

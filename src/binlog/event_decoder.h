@@ -24,7 +24,7 @@ namespace cuckooguard::binlog {
 class EventDecoder {
  public:
   struct Options {
-    // Of what comes before the format description: what the connection has asked for.
+    // For events before the format description: as the connection has asked.
     ChecksumAlgorithm checksum = ChecksumAlgorithm::none;
     std::size_t decompressed_bytes_max = std::size_t{1} << 30;
   };
@@ -37,7 +37,7 @@ class EventDecoder {
   // An event that a PayloadReader has read.
   std::expected<Event, DecodeError> decode_payload_event(std::string_view bytes);
 
-  // Of the last format description.
+  // From the last format description.
   bool is_mariadb() const { return is_mariadb_; }
   ChecksumAlgorithm checksum() const { return checksum_; }
 

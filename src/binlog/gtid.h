@@ -12,7 +12,7 @@
 
 namespace cuckooguard::binlog {
 
-// Whose numbers they are: a server's UUID and, from MySQL 8.3 on, perhaps a tag.
+// The origin of the numbers: a server's UUID and, from MySQL 8.3 on, perhaps a tag.
 struct MySqlGtidSource {
   static constexpr std::size_t kTagBytesMax = 32;
 

@@ -52,7 +52,7 @@ class MariaDbPosition {
   bool is_disordered_by(const MariaDbGtid& gtid) const;
   bool covers(const MariaDbPosition& other) const;
   bool is_empty() const { return domains_.empty(); }
-  // Of all domains' last sequence numbers; 0 if there is none.
+  // The largest last sequence number of all domains; 0 without domains.
   std::uint64_t largest_number() const;
 
   bool operator==(const MariaDbPosition&) const = default;

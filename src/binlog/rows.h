@@ -93,7 +93,7 @@ struct TextRule {
   std::uint16_t length = 0;  // zero_padded: bytes; decimal: digits
   std::uint8_t scale = 0;    // digits behind the point
 
-  // What `write_text` may need of scratch.
+  // How much scratch `write_text` may need.
   std::size_t scratch_bytes() const;
 };
 

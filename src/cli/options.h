@@ -59,12 +59,12 @@ struct ForeignFile {
   foreign::FilterOrWhyNot make(const Wanted& wanted) const;
 
   bool is_bitmap() const;  // of Redis
-  // What add() has refused, and why.
+  // Why add() has refused an item.
   std::string refused_item(std::string_view item) const;
 };
 
-// What an application, and every later command, must be told of a filter: one `name: value` per
-// line, and how full it is.
+// The parameters of a filter that an application, and every later command, must know, one
+// `name: value` per line, and how full it is.
 std::string told(const foreign::Facts& facts);
 
 // What the filter says of itself, one `name: value` per line.
@@ -188,7 +188,7 @@ struct Ping {
   int run() const;
 };
 
-// What came back, with a line end: "PONG", or the error.
+// The reply with a line end: "PONG", or the error.
 std::expected<std::string, std::string> ping(const Ping& options);
 
 // `cuckooguard init`: from a Redis and a database to a configuration that observes. It asks on the
@@ -255,7 +255,7 @@ struct AddToFilter {
   int run() const;
 };
 
-// What the application must be told of it.
+// Its parameters for the application.
 std::expected<std::string, std::string> create_filter(const CreateFilter& options);
 
 // How many, and how full the filter is now. A line is an item as it stands there, an empty one too.
@@ -306,7 +306,7 @@ struct ExportFilter {
   int run() const;
 };
 
-// What later commands must be told of the file. Of Redisson the hash beside the key says it.
+// The parameters that later commands need. For Redisson the hash beside the key has them.
 std::expected<std::string, std::string> import_filter(const ImportFilter& options);
 
 // In pieces into a key beside it, then RENAME: nobody sees half of it. With it, in one MULTI,

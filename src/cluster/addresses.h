@@ -43,7 +43,7 @@ class Addresses {
 
   std::unordered_map<std::string, std::uint16_t> by_id_;
   std::unordered_map<std::string, At> by_endpoint_;  // host:port
-  // Of nodes that are not failing; nothing where several have the port.
+  // Nodes that are not failing; nothing where several have the port.
   std::unordered_map<std::uint16_t, std::optional<std::uint16_t>> by_port_;
 };
 

@@ -58,7 +58,7 @@ struct View {
   bool is_ok = false;                 // is_state_ok(); `parse_nodes` cannot tell
 };
 
-// Of the text of CLUSTER NODES. A node that has not met others does not know its own address:
+// From the text of CLUSTER NODES. A node that has not met others does not know its own address:
 // `asked_host` is where it was asked.
 std::expected<View, std::string> parse_nodes(std::string_view text, std::string_view asked_host);
 

@@ -72,7 +72,7 @@ class Rewriter {
 
  private:
   using Item = ReplyCursor::Item;
-  // What there is of one node; `id` may be empty.
+  // What a reply says of one node; `id` may be empty.
   struct NodeAddress {
     std::string_view id;
     std::array<std::string_view, 3> hosts{};  // any of which may be empty
@@ -92,7 +92,7 @@ class Rewriter {
 
   using Part = bool (Rewriter::*)();
 
-  // What `take` does not understand stays as it is. False: it is no value.
+  // A value that `take` does not understand stays as it is. False: there is no value.
   template <typename Take>
   bool take_or_leave(const Take& take);
   // A text, which may be verbatim; `rewrite` gives what it is to be.
@@ -107,7 +107,7 @@ class Rewriter {
   bool take_nodes_text();
   bool take_replica();
 
-  // What Sentinels and single nodes tell: a file of its own.
+  // Replies of Sentinels and single nodes: in a file of their own.
   std::optional<std::uint16_t> replace_endpoint(const Item& host, const Item& port, bool is_master);
   bool take_endpoint(bool is_master);
   bool take_master_address();

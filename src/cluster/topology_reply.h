@@ -57,12 +57,12 @@ enum class TopologyReply : std::uint8_t {
   info,
 };
 
-// What a command's reply will be; `none` of most. Never `message`.
+// The kind of a command's reply; `none` for most. Never `message`.
 TopologyReply topology_reply(std::span<const std::string_view> arguments);
 
 enum class Redirect : std::uint8_t { none, moved, ask };
 
-// Of a reply, or of its beginning: "-MOVED ", "-ASK ".
+// Looks at a reply, or at its beginning: "-MOVED ", "-ASK ".
 Redirect redirect_in(std::string_view reply);
 
 struct ClientView {
@@ -74,7 +74,7 @@ struct ClientView {
 
 struct Rewritten {
   std::string reply;
-  // Of each, how often it is in the reply.
+  // How often each is in the reply.
   std::size_t replaced = 0;   // nodes whose address was
   std::size_t unknown = 0;    // nodes that are not in the Addresses
   std::size_t direct = 0;     // nodes that are there without a listener

@@ -247,7 +247,7 @@ struct Listen {
   std::optional<Address> sentinels;  // the same as `address`, which is for clients of Sentinel
   std::string
       announce;  // the host that clients are told; empty: the one that they have connected to
-  // Of a Unix socket's file. nullopt: what the umask leaves; empty: the process's own group.
+  // For a Unix socket's file. nullopt: what the umask leaves; empty: the process's own group.
   std::optional<std::uint32_t> mode;
   std::string group;
 

@@ -1,5 +1,4 @@
-// What the operator can set of filters that applications fill, as plain structs with their
-// defaults.
+// The operator's settings of filters that applications fill, as plain structs with their defaults.
 //
 // Threads: plain values. Units: sizes are bytes, rates are fractions of 1.
 #pragma once
@@ -17,7 +16,7 @@ namespace cuckooguard::config {
 enum class FilledKind : std::uint8_t { bloom, cuckoo };
 inline constexpr std::array<std::string_view, 2> kFilledKindNames{"bloom", "cuckoo"};
 
-// What CF.DEL of an item does that was never added: it may take out another one, or nothing.
+// Effect of CF.DEL of an item that was never added: it may remove another one, or nothing.
 enum class FilledDeletes : std::uint8_t { trusted, exact };
 inline constexpr std::array<std::string_view, 2> kFilledDeletesNames{"trusted", "exact"};
 

@@ -15,7 +15,7 @@ struct KeyList {
   std::string_view short_form{};  // the key that a value stands for where the section should be
 };
 
-// Of all sections, from the top.
+// The key lists of all sections, from the top.
 std::span<const KeyList> all_sections();
 
 }  // namespace cuckooguard::config

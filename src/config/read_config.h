@@ -47,9 +47,9 @@ Config read_config(const TreeNode& root,
                    Setting& settings,
                    Report& report);
 
-// What a configuration that is loaded anew cannot change while the process runs: the rows that say
+// The settings that a reloaded configuration cannot change while the process runs: the rows with
 // at_start(). All other settings are in force when the reload has ended; listen.tls and
-// upstream.tls, and what is in their files, for connections that are made from then on. Gives the
+// upstream.tls, and the contents of their files, apply to later connections. Returns the
 // settings in which the two differ, as paths in the file; `next` then has them as `running` does,
 // so that it tells what is in force.
 std::vector<std::string> keep_what_needs_a_restart(const Config& running, Config& next);

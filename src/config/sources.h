@@ -127,8 +127,8 @@ struct Source {
   std::string name;
   std::variant<SqliteSource, MysqlSource, PostgresSource, FileSource, BloomSource> kind;
   milliseconds max_lag = kDefaultMaxLag;
-  // Of questions for strict reads: no more often than this; nullopt: as the kind of source is asked
-  // for 2 % of a core.
+  // Questions for strict reads come no more often than this; nullopt: as often as 2 % of a core
+  // allow for this kind of source.
   std::optional<milliseconds> strict_every;
   // So long a strict read waits for its proof; then it passes. At most max_lag.
   milliseconds strict_hold{20};
@@ -136,7 +136,7 @@ struct Source {
   bool operator==(const Source&) const = default;
 };
 
-// Of UUIDs that a table has in 16 bytes (source/uuid_bytes.h).
+// The byte order of UUIDs in 16 bytes (source/uuid_bytes.h).
 enum class UuidOrder : std::uint8_t { plain, swapped };
 inline constexpr std::array<std::string_view, 2> kUuidOrderNames{"plain", "swapped"};
 

@@ -57,7 +57,7 @@ Parsed<FreshIds> parse_fresh_ids(std::string_view text);        // auto, 0 (off)
 template <typename T>
 using Choice = std::pair<std::string_view, T>;
 
-// Of an enum, whose names these are in its order.
+// The choices of an enum, whose names these are in its order.
 template <typename T, std::size_t n>
 constexpr std::array<Choice<T>, n> choices_of(const std::array<std::string_view, n>& names) {
   std::array<Choice<T>, n> choices;

@@ -35,7 +35,7 @@ inline constexpr std::string_view kDumpMagic = "CGFILTER";
 inline constexpr std::size_t kDumpFrontBytes = 66;  // all before the first layer
 inline constexpr std::string_view kNoDump = "it is no dump of a filter, or a damaged one";
 
-// Of one that is not unsure.
+// For a filter that is not unsure.
 std::string dump_of(const FilledFilter& filter);
 // The same as of now, in steps between which the filter may be changed.
 class DumpImage {
@@ -62,16 +62,16 @@ class DumpImage {
   bool is_lost_ = false;
   filter::FileChecksum sum_;
 };
-// Of an outcome that has an image of it: all at once, on the writer's thread.
+// For an outcome that has an image: all at once, on the writer's thread.
 void make_blob(Outcome& outcome);
 Outcome no_memory_for_dump();
-// What of that a client is given. It takes about as long, and whoever has it does not need the
+// The form that a client gets. It takes about as long to make, and needs only the dump, not the
 // filter.
 std::string tagged(std::string dump, const filter::HashSecret& secret);
 // How long a dump is that begins like this; nothing: it is none.
 std::optional<std::uint64_t> bytes_of_dump(std::string_view front);
 
-// What a dump says of its filter before that is made.
+// Facts of a dump's filter, before the filter is made.
 struct DumpFacts {
   Shape shape;
   std::uint64_t bytes = 0;  // that the filter takes
@@ -84,7 +84,7 @@ Mac begin_dump_tag(const filter::HashSecret& secret);
 // Why it is not one that was made with this secret for a client; nothing: it is.
 std::optional<std::string> wrong_tag(std::string_view dump, const filter::HashSecret& secret);
 
-// Of a stranger's dump all is checked that a filter must be. In parts: filled/dump_reader.h.
+// A stranger's dump is checked for everything a filter must be. In parts: filled/dump_reader.h.
 std::expected<std::unique_ptr<FilledFilter>, std::string> read_dump(
     std::string_view dump,
     const filter::HashSecret& secret,

@@ -88,9 +88,9 @@ class FilledFilter {
   using Layers = std::vector<std::shared_ptr<filter::CuckooFilter>>;
 
   FilledFilter(const Shape& shape, const filter::HashSecret& secret);
-  // Of a dump, or grown.
+  // From a dump, or grown.
   FilledFilter(const Shape& shape, Layers layers, std::uint64_t items, std::uint64_t erased);
-  // An unsure one: what it takes where it is whole, and why it is not here, in a sentence.
+  // An unsure one: its bytes where it is whole, and why it is not here, in a sentence.
   FilledFilter(const Shape& shape, std::uint64_t bytes, std::string why);
 
   // Why no filter of this shape can have these layers and items; nothing: it can.

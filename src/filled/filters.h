@@ -70,7 +70,7 @@ class Filters {
     std::uint64_t unsure_bytes = 0;
   };
 
-  // Of this process, whatever operations allow.
+  // This process's room, whatever operations allow.
   struct Room {
     std::uint64_t bytes_max = std::uint64_t{1} << 62U;
     bool is_one_of_several = false;
@@ -85,7 +85,7 @@ class Filters {
   std::uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
   std::uint64_t hash(std::string_view item) const noexcept { return hash_(item); }
   const filter::HashSecret& secret() const noexcept { return hash_.secret(); }
-  // Of all: nobody has to go through them. As of the last apply().
+  // Of all filters, without a walk through them. As of the last apply().
   Totals totals() const;
 
   // --- the writer ---
@@ -98,17 +98,18 @@ class Filters {
   Outcome take_in(const WholeDump& whole);
   // Operations that take out what is past its time.
   std::vector<Operation> expired(std::uint64_t now) const;
-  // Of an unsure one, in a sentence with its name; empty: none is.
+  // Why a filter is unsure, in a sentence with its name; empty: none is.
   std::string why_unsure() const;
-  // That those which are unsure would find room now.
+  // Whether the unsure filters would find room now.
   bool has_room_for_unsure() const;
-  // What has been applied so far, to be read while operations are applied: none of them is in it.
-  // The one before is lost with it. None is unsure at that.
+  // Everything applied so far, to be read while further operations are applied, none of which is in
+  // it. Ends the previous image. No filter may be unsure then.
   std::shared_ptr<FiltersImage> image();
-  // The same at once, as if that had been applied here. A sentence: it does not come from dump(),
-  // or was hashed with another secret; then everything is as before. A filter that has no room
-  // here, or that cannot exist, becomes unsure.
+  // The same at once.
   std::string dump() const;
+  // As if what the dump has had been applied here. A sentence: it does not come from dump(), or was
+  // hashed with another secret; then everything is as before. A filter that has no room here, or
+  // that cannot exist, becomes unsure.
   std::expected<void, std::string> restore(std::string_view dump);
   void clear();
 

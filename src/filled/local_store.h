@@ -48,7 +48,7 @@ class LocalStore final : public Store {
   LocalStore& operator=(const LocalStore&) = delete;
   ~LocalStore() override;
 
-  // What the file has, if there is one. Before start().
+  // Restores the file, if there is one. Before start().
   std::expected<void, std::string> restore();
   void start();
 
@@ -61,7 +61,7 @@ class LocalStore final : public Store {
   void run(const std::stop_token& stop);
   void make_dumps();
   void check_dumps();
-  // Of a FiltersImage or a DumpImage, a turn: then what waits is done.
+  // A turn with a FiltersImage or a DumpImage: then waiting operations are applied.
   template <class Image>
   bool take_turn(Image& image, std::string& out);
   bool has_dumps();

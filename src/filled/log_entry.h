@@ -84,7 +84,7 @@ struct Body {
 };
 std::optional<Body> read_body(std::string_view bytes);
 
-// What is the same on every guard of an outcome.
+// The part of an outcome that is the same on every guard.
 void put_trace(std::string& out, const Outcome& outcome);
 
 }  // namespace cuckooguard::filled

@@ -43,8 +43,8 @@ struct Operation {
   std::uint64_t piece = 0;  // of load, from 1 on
   std::uint64_t incarnation = 0;
   std::string blob{};
-  // Of load: the dump must be one that a guard has made (filled/dump.h). Guards before there were
-  // tags do not ask for it, nor do those that apply what such a guard has let in.
+  // For load: a guard must have made the dump (filled/dump.h). Guards from before tags existed do
+  // not require it, nor do guards that apply an operation of theirs.
   bool must_be_tagged = false;
   // How many filters and bytes there may be after this operation: the limits of the guard that puts
   // it into the log, and so the same for all that apply it.

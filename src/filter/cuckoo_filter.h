@@ -95,7 +95,7 @@ class CuckooFilter {
   // Any number of hashes; out.size() >= hashes.size().
   void may_contain(std::span<const std::uint64_t> hashes, std::span<bool> out) const noexcept;
 
-  // Of what will be asked for some time later.
+  // For a hash that is looked up some time later.
   void prefetch(std::uint64_t hash) const noexcept;
 
   [[nodiscard]] FilterStats stats() const noexcept;

@@ -31,7 +31,7 @@ class ExactCounts {
   enum class Removal : std::uint8_t { unknown, some_left, last };
 
   explicit ExactCounts(std::uint64_t expected_keys);
-  // What one with room for so many takes.
+  // The bytes of one with room for so many.
   static std::uint64_t bytes_for(std::uint64_t expected_keys);
 
   // True if the hash was not there before.

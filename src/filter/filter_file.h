@@ -118,7 +118,8 @@ class WrittenFilterFile {
   std::uint64_t id_ = 0;
 };
 
-// Of whatever decides whether a file's filter may be used (FilterFileLabel::definition_hash).
+// Hash of everything that decides whether a file's filter may be used
+// (FilterFileLabel::definition_hash).
 std::uint64_t hash_of_definition(std::string_view text) noexcept;
 
 std::expected<FilterFile, FilterFileError> read_filter_file(const std::string& path,
@@ -139,7 +140,7 @@ std::expected<FilterFile, FilterFileError> parse_filter_file(
     const HashSecret& secret,
     FilterFileOrigin origin = FilterFileOrigin::own);
 
-// Of bytes of which only the header has been verified.
+// The beginning of a file, of which only the header has been verified.
 struct FilterFileFront {
   Sizing sizing;
   std::uint64_t secret_id = 0;

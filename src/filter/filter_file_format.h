@@ -88,7 +88,7 @@ struct FileParts {
 
 std::uint64_t file_checksum(std::span<const std::byte> bytes) noexcept;
 
-// The same of what comes in parts.
+// The same for bytes that come in parts.
 class FileChecksum {
  public:
   FileChecksum();
@@ -115,7 +115,7 @@ void seal(FileHeader& header);
 std::vector<LargeCount> large_counts_of(const ExactCounts& counts);
 
 std::unordered_map<std::uint64_t, std::uint64_t> large_counts_in(std::span<const std::byte> bytes);
-// What checksums do not say, but for how many fingerprints there are. Leaves the filter as it is.
+// Checks what checksums do not, but the number of fingerprints. Leaves the filter as it is.
 bool could_be_contents(const FileHeader& header, CuckooFilter& filter);
 
 // Opens up a CuckooFilter for its file.

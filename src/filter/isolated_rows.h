@@ -26,7 +26,7 @@ class IsolatedRows {
  public:
   static constexpr std::size_t kRowsMax = 1000;
   static constexpr std::size_t kParsedMax = 4 * kRowsMax;  // with those that have gone
-  // Of one part of so many.
+  // The share of one part, with so many parts.
   static constexpr std::size_t rows_max(std::size_t parts) {
     return parts > kRowsMax ? 1 : kRowsMax / (parts == 0 ? 1 : parts);
   }

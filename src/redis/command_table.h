@@ -105,8 +105,7 @@ inline std::size_t command_index(const Command& command) noexcept {
 // others: for a streamed command. Where that cannot be told, it is.
 bool may_be_key(const Command& command, std::uint64_t index, std::uint64_t total) noexcept;
 
-// Of a whole command: the indexes of its keys are first, first + step, ... below end, and `also`
-// unless 0.
+// The indexes of a whole command's keys: first, first + step, ... below end, and `also` unless 0.
 struct KeyIndexes {
   std::size_t first = 1;
   std::size_t end = 0;

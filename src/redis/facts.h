@@ -84,7 +84,7 @@ struct Snapshot {
 // "master", "replica"; nullopt: it is not known.
 std::optional<std::string_view> role_name(const Snapshot& redis);
 
-// Of the control connection.
+// The loss of the control connection.
 struct Loss {
   std::string why{};
   bool is_up =
@@ -151,7 +151,7 @@ class Facts {
   std::uint64_t note_error(std::string_view first_bytes);
 
  private:
-  // Of whom there have been clients.
+  // A user that has had clients.
   struct User {
     std::size_t clients = 0;  // that are connected
     std::uint64_t epoch = 0;  // at which one has asked for something last

@@ -1,4 +1,4 @@
-// What one argument of a read may be, so that Redis surely takes it.
+// The kinds of a read's argument that Redis surely accepts.
 //
 // Must: whatever has_kind() accepts, every server of redis/command_table.h accepts in that place,
 //   under any configuration. Redis accepts more than this ("1e300" as a score, for example): such a

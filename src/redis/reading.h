@@ -30,7 +30,7 @@ using CommandSet = std::bitset<kCommandsMax>;
 
 enum class KeyAccess : std::uint8_t { none, read, read_write };
 
-// What one user may be answered: a command on a namespace's keys.
+// Which commands on a namespace's keys may be answered to one user.
 struct UserAccess {
   bool is_unrestricted = false;         // the rest is then of no matter
   bool may_write = true;                // false: it surely writes no key

@@ -1,4 +1,4 @@
-// What a command changes on its connection once Redis has said yes, read from its arguments.
+// What a command changes on its connection if Redis accepts it, read from its arguments.
 //
 // Forms that Redis should refuse are changes, too: they are forwarded like any other command, and
 // if Redis should accept one after all, the guard no longer knows the connection's state and says
@@ -50,7 +50,7 @@ enum class ChangeKind : std::uint8_t {
   redirects,  // Valkey's CLIENT CAPA REDIRECT: for good, of a replica -REDIRECT instead of replies
 };
 
-// What CLIENT SETNAME, SETINFO and HELLO's SETNAME call a connection.
+// The labels of a connection: CLIENT SETNAME, SETINFO and HELLO's SETNAME.
 enum class Label : std::uint8_t { none, name, library, library_version };
 
 // No namespace has this db.

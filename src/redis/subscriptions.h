@@ -1,4 +1,4 @@
-// What a connection is subscribed to, by number, as Redis's own frames tell.
+// How many subscriptions a connection has, read from Redis's own frames.
 //
 // SUBSCRIBE and its like are not answered one for one: Redis sends one confirmation per channel,
 // and messages come unasked. In RESP2 both are plain arrays (`*3 subscribe a :1`), in RESP3 they
@@ -29,8 +29,7 @@ struct PubSubFrame {
   };
   Kind kind = Kind::other;
   ChannelKind channels = ChannelKind::plain;
-  // Of a confirmation: how many subscriptions there are now; plain ones and patterns are counted
-  // together.
+  // In a confirmation: how many subscriptions there are now, plain ones and patterns together.
   std::uint32_t count = 0;
   std::string_view command{};  // that it confirms, in lower case; static
 };

@@ -13,7 +13,7 @@ constexpr bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Of ASCII letters.
+// Only for ASCII letters.
 constexpr char lower_case(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
@@ -23,7 +23,7 @@ constexpr bool is_word(std::string_view argument, std::string_view lower) {
   return std::ranges::equal(argument, lower, [](char a, char b) { return lower_case(a) == b; });
 }
 
-// Of a list of words, as tables have them; take(word).
+// Calls take(word) for each word of a list, as tables have them.
 template <class Take>
 constexpr void for_each_word(std::string_view words, Take take, char separator = ' ') {
   while (!words.empty()) {

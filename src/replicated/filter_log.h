@@ -215,7 +215,7 @@ class SnapshotWriter : public std::enable_shared_from_this<SnapshotWriter> {
   // For filled::kImageTurn; `redis`, which is the same each time, keeps it until its replies have
   // come. False: there is nothing to do before one of them has.
   bool work(PipelinedRedis& redis);
-  // What it is of is not what the log says any more. on_end() is not called.
+  // Its content no longer matches the log. on_end() is not called.
   void abandon();
 
  private:
@@ -352,7 +352,7 @@ class FilterLog final : public filled::Store {
   Done apply(const filled::Entry& entry);
   std::unexpected<Failure> reread(const std::string& why, bool is_trouble = true);
   void ask_for_snapshot();
-  // What is here is not current any more, and is read again.
+  // What is here is no longer current, and is read again.
   void forget();
   void proven(TimePoint asked_at);
   void note(const Meta& meta, TimePoint asked_at);

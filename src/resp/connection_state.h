@@ -1,4 +1,4 @@
-// What a connection to Redis has been told about itself, and how another one is told the same.
+// The state of a connection to Redis, and the commands that bring another one into the same state.
 //
 //   a client's connection:  HELLO 3 AUTH shop word SETNAME web   SELECT 2
 //   one that replaces it:   the same, by greeting(fresh, told)
@@ -23,7 +23,7 @@ struct Login {
   bool operator==(const Login&) const = default;
 };
 
-// Of no consequence for what commands do: CLIENT SETNAME, CLIENT SETINFO.
+// Without influence on commands: CLIENT SETNAME, CLIENT SETINFO.
 struct Labels {
   std::string name{};
   std::string library{};

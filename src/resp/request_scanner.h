@@ -67,7 +67,7 @@ bool split_inline(std::string_view line, Arguments& arguments);
 inline constexpr std::size_t kLineBytesMax = 64 * 1024;
 inline constexpr std::size_t kLineEndBytes = 2;
 
-// What Redis demands of a line, and what it says otherwise.
+// Redis's limits for a line, and its error otherwise.
 struct LineRules {
   char type;
   std::int64_t min;
@@ -106,7 +106,8 @@ inline constexpr std::int64_t kArgumentBytesMax = 512LL * 1024 * 1024;
 inline constexpr std::int64_t kUnauthenticatedArgumentsMax = 10;
 inline constexpr std::int64_t kUnauthenticatedArgumentBytesMax = 16384;
 
-// What comes whole of theirs; from Redis's limits alone it would be ten times as much.
+// The size up to which their commands come whole; Redis's limits alone would allow ten times as
+// much.
 inline constexpr std::size_t kUnauthenticatedBytesMax = 17 * 1024;
 
 enum class ScanOutcome : std::uint8_t {

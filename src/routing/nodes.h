@@ -25,7 +25,7 @@
 
 namespace cuckooguard::routing {
 
-// Of a node's users, as upstream::Upstreams has them.
+// Callbacks about a node's users, as in upstream::Upstreams.
 struct NodeUsers {
   upstream::SharedUpstream::OnLoss on_loss = [](const resp::ConnectionState&) {};
   std::function<std::uint64_t()> version = [] { return std::uint64_t{0}; };

@@ -146,7 +146,7 @@ struct RoutedPart {
   bool is_for_any() const { return slot == kNoSlot && !command.empty(); }
   // A node that does not hang replies at once.
   bool is_prompt() const { return is_for_any() || redis::is_shared(lane); }
-  // What it takes to keep it until its reply has come.
+  // The memory to keep it until its reply has come.
   std::size_t bytes_kept() const { return command.empty() ? 0 : sizeof(*this) + command.size(); }
 };
 

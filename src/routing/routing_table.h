@@ -1,4 +1,4 @@
-// What becomes of a command where one connection stands for a whole cluster: which nodes get it.
+// Where a command goes if one connection stands for a whole cluster: which nodes get it.
 //
 //   by_keys       the node that has the slot of its keys
 //   any_node      one master, always the same while it can: it has no keys, and each may answer

@@ -1,4 +1,4 @@
-// What the control connection asks of Redis, and what Redis has said.
+// The control connection's questions to Redis, and the answers.
 //
 // Threads: plain values.
 // Lifetimes: own their contents. Errors: what Redis does not say is the value that allows nothing.
@@ -42,7 +42,7 @@ struct RefusedQuestion {
   std::string error;  // Redis's, without '-'
 };
 
-// Whose answers they are.
+// The server that has answered.
 struct Server {
   std::string run_id{};  // from its start to its end; empty: it does not say
   std::optional<std::chrono::seconds> uptime{};

@@ -46,7 +46,7 @@ class ClusterWatch {
     std::function<void(const std::string& why)> on_silence;  // no node answers; on change
   };
 
-  // What holds for one node of a cluster. Nobody waits long for one that is gone.
+  // The settings for one node of a cluster, with short time-outs for a node that is gone.
   static config::Upstream settings_of(config::Upstream cluster, const config::Address& node);
 
   // Where it says that it is, and for whom its certificate must be.

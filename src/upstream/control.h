@@ -89,7 +89,7 @@ class LedTo {
 
   // Where the control connection is; empty: nowhere, or it is not known.
   void connected(const std::string& run_id);
-  // What a new connection has reached; empty: nothing.
+  // A new connection has reached this server; empty: none.
   Next reached(const std::string& run_id);
   // In words; empty: one server is there.
   const std::string& several() const { return several_; }

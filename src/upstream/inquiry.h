@@ -105,7 +105,7 @@ struct AclUser {
 
 AclUser acl_user_of(const redisReply& reply);
 
-// Of a line of ACL LIST.
+// The name in a line of ACL LIST.
 std::string_view acl_name_in(std::string_view line);
 // The same as acl_user_of(); nullopt: it has a word that is not known here.
 std::optional<AclUser> acl_user_in(std::string_view line);

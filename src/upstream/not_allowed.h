@@ -13,7 +13,7 @@
 
 namespace cuckooguard::upstream {
 
-// What its user needs, as ACL SETUSER has it.
+// The rights that its user needs, as in ACL SETUSER.
 inline constexpr std::string_view kControlRights =
     "+acl|getuser +acl|list +acl|dryrun +command +info +dbsize +config|get";
 

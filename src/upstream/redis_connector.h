@@ -38,7 +38,7 @@ struct RedisPlace {
   }
 };
 
-// Of a call that has failed: no reply has come within its time-out.
+// Whether a failed call got no reply within its time-out.
 bool has_timed_out(const redisContext& redis);
 // Why it has failed, for operators. `timeout`: the call's.
 std::string why_failed(const redisContext& redis, std::chrono::milliseconds timeout);

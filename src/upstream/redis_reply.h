@@ -17,7 +17,7 @@ struct FreeReply {
 };
 using Reply = std::unique_ptr<redisReply, FreeReply>;
 
-// Of a string, a status or an error.
+// The text of a string, a status or an error.
 inline std::string_view text_of(const redisReply& reply) {
   const bool is_text = reply.type == REDIS_REPLY_STRING || reply.type == REDIS_REPLY_STATUS ||
                        reply.type == REDIS_REPLY_ERROR;

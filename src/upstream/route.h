@@ -51,7 +51,7 @@ class Route final : GreetedConnection::Owner, SharedUpstream::Member, LoginProbe
   // One client, as far as it tells.
   class Owner : public Connection::Owner {
    public:
-    // What a connection that stands in for the one at hand is told.
+    // The state that a replacement of the current connection must have.
     virtual resp::ConnectionState told() const = 0;
     // Another connection, told the same, would do for its next command.
     virtual bool is_transferable() const = 0;
@@ -68,7 +68,7 @@ class Route final : GreetedConnection::Owner, SharedUpstream::Member, LoginProbe
     virtual void on_upstream_refused(std::string_view error) = 0;
     // `error` is what Redis has said to the connection as such; on_upstream_lost() follows.
     virtual void on_upstream_turned_away(std::string_view error) = 0;
-    // Of the command for which choose() said no: `error`, CRLF included, is its reply. No other
+    // `error`, CRLF included, is the reply to the command for which choose() said no. No other
     // reply is owed.
     virtual void on_command_refused(std::string_view error) = 0;
 
@@ -108,7 +108,7 @@ class Route final : GreetedConnection::Owner, SharedUpstream::Member, LoginProbe
   [[nodiscard]] bool leave_redis(io::TimePoint before);
 
   bool has_own() const { return own_ != nullptr; }
-  // What it has is its own to the end; nobody else has had it before.
+  // Its connection is its own until the end; nobody else has had it before.
   bool has_for_good() const { return is_for_good_; }
   bool has_new() const { return is_new_; }
   bool is_lost() const { return is_lost_; }

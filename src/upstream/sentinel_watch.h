@@ -78,7 +78,7 @@ class SentinelWatch {
   void adopt(const config::Upstream& settings);
 
  private:
-  // What one Sentinel says.
+  // The answer of one Sentinel.
   struct View {
     config::Address master;
     std::uint64_t config_epoch = 0;

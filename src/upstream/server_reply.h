@@ -36,7 +36,7 @@ std::string run_id_of(const redisReply& reply);
 // The same: how long ago it was started.
 std::optional<std::chrono::seconds> uptime_of(const redisReply& reply);
 
-// Of an error, without '-': one of the states in which Redis refuses reads; nullopt: another error.
+// The state in which Redis refuses reads, from its error without '-'; nullopt: another error.
 std::optional<redis::Availability> state_of_error(std::string_view error);
 // From INFO. A replica without its master may serve old data or refuse to: INFO does not say which.
 std::optional<redis::Availability> state_of_info(const redisReply& reply);

@@ -119,7 +119,7 @@ class SharedConnection final : GreetedConnection::Owner {
     ~Owner() = default;
   };
 
-  // Whose replies are owed: in the order in which they were asked for.
+  // Consecutive replies for one slot, in the order in which they were asked for.
   struct Run {
     std::uint32_t slot = 0;
     std::uint32_t replies = 0;
@@ -141,7 +141,7 @@ class SharedConnection final : GreetedConnection::Owner {
   void drop();
   // As if Redis had closed it.
   void give_up() { lose(); }
-  // Of a connection that was lost: nothing of these will come.
+  // For a lost connection: none of these replies will come.
   std::vector<Run> take_runs();
 
   void send(std::uint32_t slot, std::string_view command);
@@ -201,7 +201,7 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
     virtual void on_shared_lost() = 0;
     // None of the connections is up any more; nothing of this member's has been lost.
     virtual void on_shared_down() = 0;
-    // What it had to wait for may be over: it may ask again.
+    // It may ask again: the reason for its waiting may be over.
     virtual void on_shared_progress() = 0;
 
    protected:
@@ -248,14 +248,14 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
   bool reads_large_values(const Member& member) const;
 
   const resp::ConnectionState& told() const { return told_; }
-  // Whether Redis lets connections be in this state; if that is not known it is asked, and members
-  // hear on_shared_progress().
+  // Whether Redis lets connections be in this state; if that is unknown Redis is asked, and members
+  // get on_shared_progress().
   bool is_proven();
-  // Nobody is here, and nothing is to come.
+  // It has no members, and no replies are to come.
   bool is_unused() const;
-  // What it has is closed then: at the latest before it is disposed of.
+  // Closes its connections then: at the latest before it is disposed of.
   void close_if_unused();
-  // Of the connection that the member's replies have come from.
+  // Of the connection from which the member's replies came.
   io::TimePoint opened_at(const Member& member) const;
   // A connection that was opened before this.
   bool has_older_than(io::TimePoint time) const;
