@@ -24,8 +24,8 @@ struct LayoutTimes {
   double build_seconds = 0;  // the same keys given as a span
   double erase_ns = 0;
   double file_write_seconds = 0;  // to disk, synced
-  double file_read_seconds =
-      0;  // read back while the kernel still has it, verified, ready for look-ups
+  // Read back while the kernel still has it, verified, ready for look-ups.
+  double file_read_seconds = 0;
   LookupTimes negative;
   LookupTimes positive;
   double false_positive_rate = 0;

@@ -104,8 +104,8 @@ std::string load_average() {
 
 struct Start {
   double seconds = 0;  // to the first absent answer
-  double cpu_seconds =
-      0;  // of the guard's threads, meanwhile: other work on the machine does not change it as much
+  // Of the guard's threads, during that time: other work on the machine changes it less.
+  double cpu_seconds = 0;
 };
 
 // Of all of its threads.

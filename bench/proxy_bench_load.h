@@ -39,8 +39,8 @@ class LoadGenerator {
   Sample run(const Loaded& target, const Cell& cell, double seconds);
 
  private:
-  using Pace =
-      std::tuple<std::string, Load, unsigned, unsigned>;  // target, load, pipeline, clients
+  // Target, load, pipeline, clients.
+  using Pace = std::tuple<std::string, Load, unsigned, unsigned>;
 
   double try_out(const Loaded& target, const Cell& cell) const;  // requests per second
   Sample run_requests(const Loaded& target, const Cell& cell, std::uint64_t requests) const;

@@ -98,8 +98,8 @@ TEST_P(ExistingKeys, a_row_becomes_visible_within_max_lag_whenever_it_is_committ
   constexpr int kRounds = 6;
   for (int round = 0; round < kRounds; ++round) {
     expect_it_answers_again();
-    const std::uint64_t id =
-        5000 + 100 * static_cast<std::uint64_t>(round);  // not in the window of fresh ids
+    // Not in the window of fresh ids.
+    const std::uint64_t id = 5000 + 100 * static_cast<std::uint64_t>(round);
     shop_.database().insert_user(id);
     expect_visible_in_time(user(id), SteadyClock::now());
   }

@@ -89,8 +89,8 @@ TEST_P(AnswersThatNobodyReads, take_no_more_memory_than_output_total) {
   constexpr std::size_t kCommands = 40;
   constexpr std::size_t kKeys = 900;
   constexpr std::size_t kTotal = 16 * kMiB;
-  constexpr std::size_t kAllowance =
-      24 * kMiB;  // read buffers, allocator, what is on its way to Redis
+  // Read buffers, allocator, what is on its way to Redis.
+  constexpr std::size_t kAllowance = 24 * kMiB;
   const std::string text(1000, 'a');
   Shop shop({.absent_reply = "bytes:" + text, .more = "limits: { output_total: 16MiB }\n"});
   shop.wait_until_it_answers();

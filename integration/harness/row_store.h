@@ -40,8 +40,8 @@ struct RowStoreSettings {
   std::string setting{};       // what each session runs first
   bool in_two_phases = false;  // rows are prepared, and then committed
   bool is_on_mysql = MysqlServer::root().has_value();  // else MariaDB
-  bool is_semi_synchronous =
-      false;  // MariaDB: others see a row while its commit waits for a replica
+  // MariaDB: others see a row while its commit waits for a replica.
+  bool is_semi_synchronous = false;
 };
 
 // missing_server() says what lacks.

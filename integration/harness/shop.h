@@ -47,8 +47,8 @@ struct ShopSettings {
   std::vector<std::string> redis_arguments{};
   std::string password{};  // of Redis's default user
   bool on_unix_socket = false;
-  bool over_tls =
-      is_over_tls();  // both sides, but those that are Unix sockets or an upstream of one's own
+  // Both sides, but those that are Unix sockets or an upstream of one's own.
+  bool over_tls = is_over_tls();
   std::string more_listen_tls{};    // what else stands in listen.tls: "client_ca: file"
   std::string more_upstream_tls{};  // and in upstream.tls
 };

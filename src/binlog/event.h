@@ -73,8 +73,8 @@ enum class RowsKind : std::uint8_t { write, update, erase };
 
 // Rows of one table: RowReader reads them.
 struct Rows {
-  static constexpr std::uint64_t kNoTable =
-      0x00ffffff;  // an empty event that only ends a statement
+  // An empty event that only ends a statement.
+  static constexpr std::uint64_t kNoTable = 0x00ffffff;
 
   RowsKind kind = RowsKind::write;
   std::uint64_t table_id = 0;

@@ -72,10 +72,10 @@ enum class EventType : std::uint8_t {
 struct EventHeader {
   static constexpr std::uint16_t kInUse = 0x01;  // of a format description: the file is not closed
   static constexpr std::uint16_t kArtificial = 0x20;  // made for this connection, in no file
-  static constexpr std::uint16_t kIgnorable = 0x80;  // may be skipped by who does not know its type
+  static constexpr std::uint16_t kIgnorable = 0x80;   // may be skipped if its type is unknown
 
-  std::uint32_t timestamp =
-      0;  // seconds since 1970, by the server's clock, of the statement's beginning
+  // Seconds since 1970, by the server's clock, of the statement's beginning.
+  std::uint32_t timestamp = 0;
   EventType type = EventType::stop;
   std::uint32_t server_id = 0;
   std::uint32_t event_bytes = 0;  // of the whole event, its checksum included

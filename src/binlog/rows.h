@@ -107,8 +107,8 @@ struct ColumnChoice {
   std::uint32_t column = 0;
   std::optional<bool> is_unsigned = std::nullopt;  // of an integer
   std::optional<bool> is_binary = std::nullopt;    // BINARY, not CHAR
-  bool is_null_only =
-      false;  // of any type: its value has no text, but is known to be there or NULL
+  // Of any type: its value has no text, but it is known whether it is there or NULL.
+  bool is_null_only = false;
 };
 
 struct Value {

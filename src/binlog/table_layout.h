@@ -80,8 +80,8 @@ std::optional<std::size_t> metadata_bytes(ColumnType type);
 
 // A column's type with what its metadata says.
 struct ColumnShape {
-  ColumnType type =
-      ColumnType::null;      // `string` is resolved: enumeration and set come as themselves
+  // `string` is resolved: enumeration and set come as themselves.
+  ColumnType type = ColumnType::null;
   std::uint16_t length = 0;  // of string and varchar: most bytes; decimal: precision; bit: bits
   std::uint8_t scale = 0;  // decimal; digits of a second's fraction in a time, datetime, timestamp
 

@@ -33,14 +33,14 @@ namespace cuckooguard::keyspace {
 class KeyAutomaton {
  public:
   struct State {
-    std::uint16_t part =
-        0;  // 0: the literal prefix, n: the n-th placeholder and the literal behind it
+    // 0: the literal prefix, n: the n-th placeholder and the literal behind it.
+    std::uint16_t part = 0;
     std::uint16_t matched = 0;  // bytes of the part's literal seen
     bool started = false;       // the value's first byte has been read: the literal may begin
     bool negative = false;
     std::uint8_t digits = 0;  // of the value, if it is an integer
-    std::int8_t compared =
-        0;  // those digits against the first digits of the type's limit: -1, 0, 1
+    // Those digits against the first digits of the type's limit: -1, 0, 1.
+    std::int8_t compared = 0;
 
     auto operator<=>(const State&) const = default;
   };

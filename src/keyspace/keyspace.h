@@ -86,8 +86,8 @@ class TemplateIndex {
   };
   struct Candidate {
     std::uint32_t index = 0;  // of the template
-    std::uint64_t tail =
-        0;  // the end of its last literal, under `tail_mask`: what no key of it can do without
+    // The end of its last literal, under `tail_mask`: no key of it can do without.
+    std::uint64_t tail = 0;
     std::uint64_t tail_mask = 0;
   };
   struct Leaf;  // building: a template and the literal it is filed under

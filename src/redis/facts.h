@@ -87,15 +87,15 @@ std::optional<std::string_view> role_name(const Snapshot& redis);
 // The loss of the control connection.
 struct Loss {
   std::string why{};
-  bool is_up =
-      false;  // Redis takes connections, but does not answer, or not the guard; else it is down
+  // Redis takes connections, but does not answer, or not the guard; otherwise it is down.
+  bool is_up = false;
 };
 
 class Facts {
  public:
   static constexpr std::size_t kUsersToAskMax = 1024;
-  static constexpr std::uint64_t kIdleAskings =
-      250;  // more than a minute, if nobody makes the guard ask more often
+  // More than a minute, if nobody makes the guard ask more often.
+  static constexpr std::uint64_t kIdleAskings = 250;
   static constexpr std::chrono::seconds kKnownFor{1};
   static constexpr std::uint64_t kUnseenAskings = 32;  // what one unseen change costs at most
 

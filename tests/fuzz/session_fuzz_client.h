@@ -69,8 +69,8 @@ class FuzzedClient {
   bool has_left_ = false;
   bool is_malformed_ = false;
   bool makes_redis_close_ = false;  // what it has sent: QUIT, or no command
-  bool loses_last_words_ =
-      false;  // a close with unread input is a reset, which may overtake what was said before
+  // A close with unread input is a reset, which may overtake what was said before.
+  bool loses_last_words_ = false;
   bool redis_ended_ = false;
   bool redis_was_up_ = false;
   bool is_faulty_ = false;
