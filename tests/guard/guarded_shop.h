@@ -181,10 +181,11 @@ class GuardedShop {
                                                  .namespaces = spaces,
                                                  .facts = facts,
                                                  .process = &process,
-                                                 .wall_time = [this] {
-                                                   ++wall_time_asked;
-                                                   return wall_time;
-                                                 },
+                                                 .wall_time =
+                                                     [this] {
+                                                       ++wall_time_asked;
+                                                       return wall_time;
+                                                     },
                                                  .shown = &shown});
     commands = std::make_unique<OwnCommands>(
         *guard, guard_commands(*guard), filter_commands(*guard), filled_commands(*guard));
