@@ -80,6 +80,7 @@ class TransactionApplier {
 
   TransactionApplier(const TransactionApplier&) = delete;
   TransactionApplier& operator=(const TransactionApplier&) = delete;
+  virtual ~TransactionApplier() = default;
 
   // From the end of the transaction at hand on the table is told of changes: of all that
   // position(), as of has_joined(), does not cover.
@@ -109,7 +110,6 @@ class TransactionApplier {
 
  protected:
   explicit TransactionApplier(Calls calls) : calls_(std::move(calls)) {}
-  ~TransactionApplier() = default;
 
   virtual bool is_in_transaction() const = 0;
 

@@ -214,6 +214,8 @@ class LogFollower final : public ServerFollower<Log> {
   static std::vector<Refusal> check(std::span<const Login> logins, std::span<const Target> targets);
 
   LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock);
+  LogFollower(const LogFollower&) = delete;
+  LogFollower& operator=(const LogFollower&) = delete;
   ~LogFollower() override;
 
  private:

@@ -387,6 +387,8 @@ class LogFollower final : public ServerFollower<Log> {
                                     std::span<const Target> targets);
 
   LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock);
+  LogFollower(const LogFollower&) = delete;
+  LogFollower& operator=(const LogFollower&) = delete;
   ~LogFollower() override;
 
   void let_go() override { lets_go_ = true; }
