@@ -16,12 +16,11 @@ namespace cuckooguard::text {
 template <typename Number>
 std::optional<Number> take_number(std::string_view& text, [[maybe_unused]] int base = 10) {
   Number number{};
-  const char* const end = text.data() + text.size();
   std::from_chars_result read{};
   if constexpr (std::is_floating_point_v<Number>) {
-    read = std::from_chars(text.data(), end, number);
+    read = std::from_chars(text.data(), text.data() + text.size(), number);
   } else {
-    read = std::from_chars(text.data(), end, number, base);
+    read = std::from_chars(text.data(), text.data() + text.size(), number, base);
   }
   if (read.ec != std::errc()) {
     return std::nullopt;

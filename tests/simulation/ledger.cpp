@@ -18,7 +18,7 @@ constexpr const char* kUndecided = "it is not decided yet";
 void Ledger::on_sent(SentCommand command) {
   sent_bytes_ += command.raw.size();
   ++world_.counts.commands;
-  commands_.push_back({.sent = std::move(command), .end = sent_bytes_, .at = world_.loop.now()});
+  commands_.push_back({.sent = std::move(command), .end = sent_bytes_});
 }
 
 void Ledger::on_read_by_proxy(std::size_t bytes) {
@@ -375,10 +375,10 @@ bool Ledger::is_blpop(const Entry& entry) {
 
 std::optional<io::TimePoint> Ledger::waits_since() {
   skip_silence();
-  if (commands_.empty() || is_blpop(commands_.front())) {
+  if (decided_ <= first_ || is_blpop(commands_.front())) {
     return std::nullopt;
   }
-  return std::max(commands_.front().at, heard_at_);
+  return std::max(commands_.front().read, heard_at_);
 }
 
 bool Ledger::is_blocked() const {

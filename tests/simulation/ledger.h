@@ -104,7 +104,7 @@ class Ledger {
   // All that Redis has said has been received.
   bool has_all_of_redis();
   std::size_t unanswered() const { return commands_.size(); }
-  // Since when it has waited for its next reply; nothing: for none, or for what blocks.
+  // Since when the proxy has owed it its next reply; nothing: for none, or for what blocks.
   std::optional<io::TimePoint> waits_since();
   Loss loss_with(const Wire& wire) const;
   // Redis forgets what is blocked when the client says that it will send no more.
@@ -123,7 +123,6 @@ class Ledger {
   struct Entry {
     SentCommand sent;
     std::uint64_t end = 0;  // where it ends in the client's stream
-    io::TimePoint at{};     // when it was sent
     bool is_decided = false;
     const char* why_not = nullptr;  // may not be answered, whatever its keys
     std::vector<KeyVerdict> keys{};

@@ -376,8 +376,9 @@ void Simulation::silence_a_wire() {
 // Who owns what is lost for good waits for as long as the kernel keeps such a connection alive. Who
 // was there when a connection was begun waits until that is made or given up; others do not.
 void Simulation::check_waits() {
-  // And is served by another connection.
-  const milliseconds longest = settings_.upstream.silence + milliseconds(1000);
+  // Until the silence is noticed, for which a connection is looked at a few times, and another one
+  // has answered.
+  const milliseconds longest = settings_.upstream.silence + milliseconds(1500);
   constexpr milliseconds kBegins{350};
   const auto is_lost_to = [this](SimClient& client) {
     return std::ranges::any_of(silent_, [&](int number) {
