@@ -135,9 +135,13 @@ std::expected<FilterOptions, std::string_view> read_filter_options(
       return std::unexpected("Unknown argument received");
     }
     ++i;
-    if (option->read != nullptr &&
-        !option->read(i < arguments.size() ? arguments[i++] : std::string_view(), options)) {
-      return std::unexpected(option->error);
+    if (option->read != nullptr) {
+      const bool has_value = i < arguments.size();
+      const std::string_view value = has_value ? arguments[i] : std::string_view();
+      i += has_value ? 1 : 0;
+      if (!option->read(value, options)) {
+        return std::unexpected(option->error);
+      }
     }
     options.creates = options.creates && option->word != "nocreate";
     if (option->word == "nonscaling") {
