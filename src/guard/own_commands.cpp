@@ -119,11 +119,12 @@ OwnDecision Call::for_redis_to_refuse() const {
 }
 
 OwnDecision Call::wait_for_rights() const {
-  const Ignorance ignorance = ignorance_of(*this);
-  if (attempt.may_wait() && (ignorance.passes || !is_of_guard())) {
-    return hold();
+  if (!is_of_guard()) {
+    return attempt.may_wait() ? hold() : error("ERR rights unknown: GUARD.CHECK says why");
   }
-  return error("ERR rights unknown: " + (is_of_guard() ? ignorance.cause : "GUARD.CHECK says why"));
+  const Ignorance ignorance = ignorance_of(*this);
+  return attempt.may_wait() && ignorance.passes ? hold()
+                                                : error("ERR rights unknown: " + ignorance.cause);
 }
 
 std::optional<std::string_view> Call::refusal(std::uint32_t ns, std::string_view in_doubt) const {
