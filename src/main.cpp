@@ -5,11 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "app/tls_sides.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
 int main(int argc, char** argv) {
   using namespace cuckooguard;
+  app::TlsSides::keep_library_at_exit();
   int exit_code = 0;
   const auto command = cli::parse_options(argc, argv, exit_code);
   if (!command) {

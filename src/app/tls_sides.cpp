@@ -8,6 +8,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <openssl/crypto.h>
 
 #include "io/clock.h"
 
@@ -82,6 +83,10 @@ std::vector<std::string> TlsSides::load(const config::Config& config) {
     warn_of(side);
   }
   return errors;
+}
+
+void TlsSides::keep_library_at_exit() {
+  (void)::OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
 }
 
 void TlsSides::look() {

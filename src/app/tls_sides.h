@@ -58,6 +58,10 @@ class TlsSides {
   // In use, each file once.
   std::vector<views::Certificate> certificates() const;
 
+  // OpenSSL does not clean up when the process ends: a thread that a file on a mount that hangs has
+  // left behind may still be within it. Before anything else of OpenSSL.
+  static void keep_library_at_exit();
+
   // Before the loop runs: its connects are to Redis.
   void encrypt_connects(io::AsioLoop& loop) const;
   const io::TlsSlot& upstream() const { return upstream_; }
@@ -105,10 +109,8 @@ class TlsSides {
     std::chrono::sys_seconds until;
     std::ptrdiff_t steps = 0;
   };
-  std::map<std::string, Warned> warned_;  // by the certificate's file
-  // Ends first. It is waited for: what reads a certificate must not do so while the process ends,
-  // which takes the library's locks away.
-  io::BlockingThread thread_{{.patience = std::chrono::seconds(1), .name = "certificates"}};
+  std::map<std::string, Warned> warned_;                 // by the certificate's file
+  io::BlockingThread thread_{{.name = "certificates"}};  // ends first
 };
 
 }  // namespace cuckooguard::app

@@ -21,6 +21,11 @@ using std::chrono::hours;
 using testing::HasSubstr;
 using testing::Not;
 
+// As main() does, before any test of this program.
+const struct Library {
+  Library() { TlsSides::keep_library_at_exit(); }
+} kLibrary;
+
 class TlsSidesTest : public testing::Test {
  protected:
   TlsSidesTest() {

@@ -160,7 +160,7 @@ class World {
     }
   }
 
-  std::vector<Xid> unseen() {
+  std::vector<Xid> unseen() const {
     return tables_.loads.ask_applier([](const LogApplier& applier) { return applier.unseen(); });
   }
   // What a TableLoader does, a part of it each time.
