@@ -107,6 +107,22 @@ OwnDecision answer(const Call& call, const FilterInfo& info, std::span<const Fac
   return call.answer();
 }
 
+// Null: that word is none of this command's.
+const Option* option_of(std::string_view command, std::string_view word) {
+  const auto* const found = std::ranges::find_if(kOptions, [&](const Option& each) {
+    return redis::is_any_of(command, each.commands) && redis::is_word(word, each.word);
+  });
+  return found == kOptions.end() ? nullptr : found;
+}
+
+// The argument at `at`, which is passed by; empty: there is none.
+std::string_view take_value(std::span<const std::string_view> arguments, std::size_t& at) {
+  if (at >= arguments.size()) {
+    return {};
+  }
+  return arguments[at++];
+}
+
 }  // namespace
 
 filled::Shape FilterOptions::shape(filled::Kind kind) const {
@@ -128,20 +144,13 @@ std::expected<FilterOptions, std::string_view> read_filter_options(
   FilterOptions options;
   std::size_t i = first;
   while (i < arguments.size() && (is_reserve || !redis::is_word(arguments[i], "items"))) {
-    const auto* const option = std::ranges::find_if(kOptions, [&](const Option& each) {
-      return redis::is_any_of(command, each.commands) && redis::is_word(arguments[i], each.word);
-    });
-    if (option == kOptions.end()) {
+    const Option* const option = option_of(command, arguments[i]);
+    if (option == nullptr) {
       return std::unexpected("Unknown argument received");
     }
     ++i;
-    if (option->read != nullptr) {
-      const bool has_value = i < arguments.size();
-      const std::string_view value = has_value ? arguments[i] : std::string_view();
-      i += has_value ? 1 : 0;
-      if (!option->read(value, options)) {
-        return std::unexpected(option->error);
-      }
+    if (option->read != nullptr && !option->read(take_value(arguments, i), options)) {
+      return std::unexpected(option->error);
     }
     options.creates = options.creates && option->word != "nocreate";
     if (option->word == "nonscaling") {
