@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "text/hex.h"
+
 namespace cuckooguard::pgoutput {
 
 namespace {
@@ -26,11 +28,12 @@ std::string_view text_of(DecodeError::Reason reason) {
 
 // A letter as it is, any other byte by its number.
 std::string name_of(std::uint8_t type) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   if (type > ' ' && type <= '~') {
     return {'\'', static_cast<char>(type), '\''};
   }
-  return {'0', 'x', kDigits[type / 16], kDigits[type % 16]};
+  std::string number = "0x";
+  text::append_hex(number, type);
+  return number;
 }
 
 }  // namespace

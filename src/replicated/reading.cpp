@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "replicated/filter_log.h"
+#include "text/hex.h"
 #include "text/number.h"
 
 namespace cuckooguard::replicated {
@@ -55,16 +56,6 @@ std::span<redisReply* const> entries_of(const redisReply& streams) {
   return stream.size() < 2 ? std::span<redisReply* const>{} : elements_of(*stream[1]);
 }
 
-std::string in_hexadecimal(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    text.push_back(kDigits[static_cast<unsigned char>(byte) >> 4U]);
-    text.push_back(kDigits[static_cast<unsigned char>(byte) & 0xFU]);
-  }
-  return text;
-}
-
 // Of a command that only a master takes. NOREPLICAS: one that is cut off from its replicas
 // (min-replicas-to-write), of which another one may be the master by now. What else it may not
 // write for says nothing of that.
@@ -109,11 +100,11 @@ std::string FilterLog::proof_of(std::string_view generation) const {
   filled::Mac mac = key_.begin("generation");
   mac.add_text(generation);
   mac.add_number(filters_.hash("cuckooguard"));
-  return in_hexadecimal(mac.finish());
+  return text::hex_of(mac.finish());
 }
 
 FilterLog::Done FilterLog::load() {
-  const std::string mine = in_hexadecimal(random_name());
+  const std::string mine = text::hex_of(random_name());
   const auto begun = ask({"EVAL",
                           begin_script(),
                           "4",
