@@ -374,7 +374,8 @@ void Simulation::silence_a_wire() {
 }
 
 // Who owns what is lost for good waits for as long as the kernel keeps such a connection alive. Who
-// was there when a connection was begun waits until that is made or given up; others do not.
+// was there when a connection was begun waits until that is made or given up, and who has sent
+// something behind a large reply until that has come. Others do not wait.
 void Simulation::check_waits() {
   // Until the silence is noticed, for which a connection is looked at a few times, and another one
   // has answered.
@@ -386,9 +387,15 @@ void Simulation::check_waits() {
       return client.ledger().loss_with(wire) == Ledger::Loss::certain;
     });
   };
+  const auto is_behind_a_large_reply = [this](SimClient& client) {
+    return std::ranges::any_of(wires_, [&](const auto& wire) {
+      return loop_.now() - wire->read_at < upstream::SharedConnection::kIsUpWithin &&
+             client.ledger().loss_with(*wire) == Ledger::Loss::certain;
+    });
+  };
   for (const auto& client : clients_) {
     const auto since = client->waits_since();
-    if (!since || is_lost_to(*client)) {
+    if (!since || is_lost_to(*client) || is_behind_a_large_reply(*client)) {
       continue;
     }
     const auto wait =

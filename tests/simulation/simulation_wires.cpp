@@ -92,6 +92,7 @@ void Simulation::let_ledgers_decide() {
 
 void Simulation::on_wire_read(Wire& wire, std::size_t bytes) {
   wire.read += bytes;
+  wire.read_at = loop_.now();
   for (const auto& client : clients_) {
     client->ledger().on_replies_read();
   }

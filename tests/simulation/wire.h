@@ -14,6 +14,7 @@ struct Wire {
   bool is_used = false;      // the proxy has written to it
   bool is_given_up = false;  // connecting took too long; what becomes of it at Redis is nobody's
   std::uint64_t read = 0;    // bytes of Redis's that the proxy has read
+  io::TimePoint read_at{};   // the last of them
   std::optional<RedisEnd> end{};  // the proxy may not know yet
   std::optional<int> client{};    // whose command was the last
   // Where the first -READONLY ended, and when the proxy had read it: nothing new may be sent from
