@@ -6,7 +6,7 @@
 SCRATCH is a copy of the tree with build/release configured (`./dev mutants` makes it). Each mutant is edited in, built, run, and
 taken out again. Exits with 1 if one survives or no longer applies. None of it is in the product: there are no hooks in it.
 
-What must notice it is the simulation under attack, that of strict namespaces, or all tests of one folder where its world cannot show the defect: its Redis
+What must notice it is the simulation under attack, that of strict namespaces or of a cluster, or all tests of one folder where its world cannot show the defect: its Redis
 sends no surplus replies, its overlays are never full, its limits never near, and it has no database.
 """
 
@@ -415,9 +415,9 @@ MUTANTS = [
      [(ROUTED, "link.owed.front().confirmed == parsed.command;", "!parsed.command.empty();")]),
     ("routing", "silent_nodes_are_asked", "who comes waits for a node that hangs, although any could answer",
      [("src/routing/nodes.h", "now - asked_at_ > kSilentFor &&", "now - asked_at_ > 1000 * kSilentFor &&")]),
-    ("routing", "links_race", "what needs a connection of its own overtakes what is owed on the shared one",
+    ("routed", "links_race", "what needs a connection of its own overtakes what is owed on the shared one",
      [(NODE_LINK, "owed.size() > waiting_replies_, {}", "false, {}")]),
-    ("routing", "buffers_are_read_over", "of several clients' replies that come together some are lost",
+    ("routed", "buffers_are_read_over", "of several clients' replies that come together some are lost",
      [("src/routing/routed_transport.cpp", "      lose();\n    }\n  }\n  proceed_later();", "      lose();\n    }\n  }\n  proceed();")]),
     ("routing", "clusters_that_are_down_have_no_nodes", "a cluster that is down is not heard",
      [("src/routing/slot_routes.cpp", "if (!is_up && map_ &&", "if (!is_up && !map_ &&")]),
@@ -546,10 +546,14 @@ def killing_runs(killer):
     if killer == "strict":
         program = "strict_simulation_test"
         return program, [["env", "CUCKOOGUARD_RUNS=200", "CUCKOOGUARD_SEED=1", f"build/release/tests/simulation/{program}", "--gtest_brief=1"]]
+    if killer == "routed":
+        program = "simulation_test"
+        return program, [["env", "CUCKOOGUARD_RUNS=300", "CUCKOOGUARD_SEED=1", f"build/release/tests/simulation/{program}", "--gtest_brief=1",
+                          "--gtest_filter=RoutedSimulation.*"]]
     if killer != "attack":
         folder = killer.removesuffix("_concurrent")
         program = killer.split("/")[-1] + "_test"
-        return program, [[f"build/release/tests/{folder}/{program}", "--gtest_brief=1"]]
+        return program, [[f"build/release/tests/{folder}/{program}", "--gtest_brief=1", "--gtest_fail_fast"]]
     simulation = ["env", f"CUCKOOGUARD_RUNS={RUNS}", "build/release/tests/simulation/attack_simulation_test"]
     return "attack_simulation_test", [[*simulation, f"--gtest_filter=*nobody*{mode}*"] for mode in ("shared", "pinned")]
 

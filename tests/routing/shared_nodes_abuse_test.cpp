@@ -22,6 +22,35 @@ TEST_F(SharedNodesTest, a_connection_within_a_transaction_is_lent_to_nobody) {
   EXPECT_EQ(&wire_of({"EXEC"}), &wire_of({"MULTI"}));
 }
 
+TEST_F(SharedNodesTest, nor_is_one_within_a_transaction_that_watches_nothing) {
+  SharingClient& one = connect();
+  EXPECT_EQ(one.ask({"MULTI"}), "+OK\r\n");
+  SharingClient& other = connect();
+  for (const char* const key : {"a", "b"}) {
+    EXPECT_EQ(other.ask({"EVAL", "x", "1", key}), "+OK\r\n");
+  }
+  EXPECT_FALSE(wire_of({"MULTI"}).has_heard("EVAL"));
+}
+
+// Whoever was let in before a password was set is a new client behind RESET.
+TEST_F(SharedNodesTest, behind_reset_nothing_is_run_as_who_the_client_was) {
+  SharingClient& one = connect();
+  for (const char* const key : {"a", "b"}) {
+    EXPECT_EQ(one.ask({"GET", key}), "$-1\r\n");
+  }
+  answer_ = [](const Words& words) {
+    return words.front() == "PING" ? std::string("-NOAUTH Authentication required.\r\n")
+                                   : usual_answer(words);
+  };
+  let_pass(loop_, std::chrono::seconds(2));
+  EXPECT_EQ(one.ask({"RESET"}), "+RESET\r\n");
+  for (const char* const key : {"a", "b"}) {
+    const Words behind{"GET", "{" + std::string(key) + "}behind"};
+    EXPECT_EQ(one.ask(behind), "$-1\r\n");
+    EXPECT_NE(&wire_of(behind), &wire_of({"GET", key}));
+  }
+}
+
 // EXEC of what was refused here is a DISCARD, which this user may not run.
 TEST_F(SharedNodesTest, a_transaction_that_cannot_be_discarded_ends_with_its_client) {
   answer_ = [&](const Words& words) {
@@ -47,6 +76,7 @@ TEST_F(SharedNodesTest, a_connection_that_may_have_been_logged_in_is_lent_to_nob
   };
   SharingClient& one = connect();
   (void)one.ask({"HELLO", "3", "AUTH", "ann", "word", "SETNAME", "a b"});
+  EXPECT_TRUE(one.is_lost);
   SharingClient& other = connect();
   EXPECT_EQ(other.ask({"MULTI"}), "+OK\r\n");
   EXPECT_EQ(other.ask({"EXEC"}), "*0\r\n");
