@@ -29,8 +29,7 @@ def main():
         arrows = file.read().splitlines()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         problems = [found for found in pool.map(lambda line: problem(compiler, line), arrows) if found]
-    print("\n".join(problems))
-    print(f"arrows: checked={len(arrows)} wrong={len(problems)}")
+    print(*problems, f"arrows: checked={len(arrows)} wrong={len(problems)}", sep="\n")
     return 1 if problems or not arrows else 0
 
 

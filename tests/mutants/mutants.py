@@ -6,8 +6,8 @@
 SCRATCH is a copy of the tree with build/release configured (`./dev mutants` makes it). Each mutant is edited in, built, run, and
 taken out again. Exits with 1 if one survives or no longer applies. None of it is in the product: there are no hooks in it.
 
-What must notice it is the simulation under attack, that of strict namespaces or of a cluster, or all tests of one folder where its world cannot show the defect: its Redis
-sends no surplus replies, its overlays are never full, its limits never near, and it has no database.
+What must notice it is the simulation under attack, that of strict namespaces or of a cluster, or all tests of one folder where its world
+cannot show the defect: its Redis sends no surplus replies, its overlays are never full, its limits never near, and it has no database.
 """
 
 import pathlib
@@ -542,14 +542,15 @@ def run(command, folder):
     return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
 
 
+# By what must notice it, but for the one under attack, which is run in both modes: program, seeds, tests.
+SIMULATIONS = {"strict": ("strict_simulation_test", 200, "*"), "routed": ("simulation_test", 300, "RoutedSimulation.*")}
+
+
 def killing_runs(killer):
-    if killer == "strict":
-        program = "strict_simulation_test"
-        return program, [["env", "CUCKOOGUARD_RUNS=200", "CUCKOOGUARD_SEED=1", f"build/release/tests/simulation/{program}", "--gtest_brief=1"]]
-    if killer == "routed":
-        program = "simulation_test"
-        return program, [["env", "CUCKOOGUARD_RUNS=300", "CUCKOOGUARD_SEED=1", f"build/release/tests/simulation/{program}", "--gtest_brief=1",
-                          "--gtest_filter=RoutedSimulation.*"]]
+    if killer in SIMULATIONS:
+        program, runs, tests = SIMULATIONS[killer]
+        return program, [["env", f"CUCKOOGUARD_RUNS={runs}", "CUCKOOGUARD_SEED=1", f"build/release/tests/simulation/{program}", "--gtest_brief=1",
+                          f"--gtest_filter={tests}"]]
     if killer != "attack":
         folder = killer.removesuffix("_concurrent")
         program = killer.split("/")[-1] + "_test"

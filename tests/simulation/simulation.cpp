@@ -375,27 +375,25 @@ void Simulation::silence_a_wire() {
 
 // Who owns what is lost for good waits for as long as the kernel keeps such a connection alive. Who
 // was there when a connection was begun waits until that is made or given up, and who has sent
-// something behind a large reply until that has come. Others do not wait.
+// something behind replies that still move, until these have come. Others do not wait.
 void Simulation::check_waits() {
   // Until the silence is noticed, for which a connection is looked at a few times, and another one
   // has answered.
   const milliseconds longest = settings_.upstream.silence + milliseconds(1500);
   constexpr milliseconds kBegins{350};
-  const auto is_lost_to = [this](SimClient& client) {
-    return std::ranges::any_of(silent_, [&](int number) {
-      const Wire& wire = *wires_[static_cast<std::size_t>(number)];
-      return client.ledger().loss_with(wire) == Ledger::Loss::certain;
-    });
+  constexpr milliseconds kMoves{250};
+  const auto is_lost = [this](int number) {
+    return std::ranges::find(silent_, number) != silent_.end();
   };
-  const auto is_behind_a_large_reply = [this](SimClient& client) {
-    return std::ranges::any_of(wires_, [&](const auto& wire) {
-      return loop_.now() - wire->read_at < upstream::SharedConnection::kIsUpWithin &&
+  const auto is_excused = [&](SimClient& client) {
+    return std::ranges::any_of(wires_, [&, number = 0](const auto& wire) mutable {
+      return (is_lost(number++) || loop_.now() - wire->read_at < kMoves) &&
              client.ledger().loss_with(*wire) == Ledger::Loss::certain;
     });
   };
   for (const auto& client : clients_) {
     const auto since = client->waits_since();
-    if (!since || is_lost_to(*client) || is_behind_a_large_reply(*client)) {
+    if (!since || is_excused(*client)) {
       continue;
     }
     const auto wait =
