@@ -62,7 +62,7 @@ void ShopChaos::happen() {
     case 5:
       return kill_connections(true);
     case 6:
-      return run("rotate", "FLUSH BINARY LOGS");
+      return rotate();
     case 7:
       return run("truncate", "TRUNCATE TABLE item");
     case 8:
@@ -82,6 +82,18 @@ void ShopChaos::happen() {
                  "SELECT id, id FROM user; UPDATE orders SET user_id = user_id + 1; COMMIT");
     default:
       return run("large_statement", "UPDATE user SET note = UUID()");
+  }
+}
+
+// At once, or with every transaction or two.
+void ShopChaos::rotate() {
+  switch (pick(3)) {
+    case 0:
+      return run("rotate", "FLUSH BINARY LOGS");
+    case 1:
+      return run("large_log_files", "SET GLOBAL max_binlog_size = DEFAULT");
+    default:
+      return run("small_log_files", "SET GLOBAL max_binlog_size = 4096");
   }
 }
 

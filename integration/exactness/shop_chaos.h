@@ -40,6 +40,7 @@ class ShopChaos {
   void restart(bool is_killed);
   void kill_connections(bool purges);
   void swap_user_table();
+  void rotate();
   void change_definition();
 
   SqlServer& server_;

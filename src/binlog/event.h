@@ -24,7 +24,8 @@ struct FormatDescription {
   std::string_view server_version;
   bool is_mariadb = false;
   ChecksumAlgorithm checksum = ChecksumAlgorithm::none;  // of all events behind this one
-  std::string_view post_header_lengths;                  // a byte for each type, from 1
+  bool is_of_start = false;              // its file is the first since the server was started
+  std::string_view post_header_lengths;  // a byte for each type, from 1
 };
 
 // The file ends here and goes on in `file`; artificial: the connection begins to send `file` from

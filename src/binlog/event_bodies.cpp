@@ -62,7 +62,7 @@ std::expected<FormatDescription, DecodeError> read_format_description(std::strin
   ByteCursor cursor(body);
   const std::uint16_t version = cursor.u16();
   const std::string_view padded = cursor.bytes(kServerVersionBytes);
-  cursor.skip(kCreatedBytes);
+  const std::uint32_t created = cursor.u32();
   const std::uint8_t header_bytes = cursor.u8();
   std::string_view lengths = cursor.rest();
   if (!cursor.ok() || lengths.empty()) {
@@ -77,6 +77,7 @@ std::expected<FormatDescription, DecodeError> read_format_description(std::strin
   return FormatDescription{.server_version = padded.substr(0, padded.find('\0')),
                            .is_mariadb = lengths.size() >= kFirstMariaDbType,
                            .checksum = static_cast<ChecksumAlgorithm>(checksum),
+                           .is_of_start = created != 0,
                            .post_header_lengths = lengths};
 }
 

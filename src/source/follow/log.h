@@ -9,7 +9,9 @@
 //              one line are the log's own
 //   Mark       a transaction, as it commits: id(); copied where it has to wait
 //   Reach      how far a log was applied, by all that tells: { Position position; … }
-//   View       what a snapshot shows: { Position covered; … }, shows(Mark), is_passed_by(Reach)
+//   View       what a snapshot shows: { Position covered; … }, shows(Mark), is_passed_by(Reach);
+//              whether it may_lack(Committed, Applier) something of what it should show, and
+//              is_good_for_now(): until a server's next word, which must be waited for
 //   Committed  what a server has shown to be visible to all: covers(Mark), covers(Reach), and
 //              covers_later(Mark), whether it says so of a transaction that was not read then
 //   Plan       how a table is read: name, needed(), identity, condition, condition_columns,

@@ -298,7 +298,7 @@ class TableSetCheckpoints {
   bool can_be_kept(TableIndex index) const {
     const Place& followed = state_.tables[index];
     return state_.why_void.empty() && state_.applier->last_group() &&
-           !state_.applier->is_expecting() && followed.is_in_step() &&
+           !state_.applier->is_expecting() && followed.is_in_step_for_good() &&
            followed.current->feed.has_reached(state_.applier->last_end());
   }
   TableVersion version_of(TableIndex index) const {

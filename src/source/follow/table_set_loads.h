@@ -126,6 +126,7 @@ class TableSetLoads {
     const std::scoped_lock lock(state_.mutex);
     Place& followed = state_.tables[index];
     followed.feed->snapshot_begins(at);
+    followed.next->view = view;
     return followed.next->feed.pending().view_is(view);
   }
   // The log has been read as far as the view may reach: false if stopped, or too late.

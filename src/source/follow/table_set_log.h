@@ -141,14 +141,21 @@ class TableSetLog {
       throw;
     }
   }
-  // The server has committed so much of its log: rows that were deleted by then are gone for all.
-  void see_committed(typename Log::Committed committed) {
+  // The server has committed so much of its log, as it has said after `at`: rows that were deleted
+  // by then are gone for all, and tables that were read in a view which may lack some of it are
+  // read again.
+  void see_committed(typename Log::Committed committed, TimePoint at = TimePoint::min()) {
     const std::scoped_lock lock(state_.mutex);
     if (!state_.applier || !state_.why_void.empty() || state_.applier->is_expecting()) {
       return;
     }
-    state_.applier->judge(committed);
     try {
+      for (Place& followed : state_.there()) {
+        check_view(committed, followed.current.get());
+        check_view(committed, followed.next.get());
+      }
+      state_.committed_at = at;
+      state_.applier->judge(committed);
       for (Place& followed : state_.there()) {
         erase_what_is(committed, followed);
       }
@@ -248,10 +255,17 @@ class TableSetLog {
     for (Place& followed : state_.there()) {
       if (followed.is_in_step() && followed.current->feed.has_reached(state_.applier->position())) {
         followed.feed->measure_growth(*at);
-        followed.feed->prove(*at);
+        followed.feed->prove(followed.is_in_step_for_good() ? *at
+                                                            : std::min(*at, state_.committed_at));
       }
     }
     state_.asking.proven();
+  }
+  void check_view(const typename Log::Committed& committed, TableRows<Log>* rows) {
+    if (rows != nullptr && !rows->is_out_of_step && rows->view &&
+        rows->view->may_lack(committed, *state_.applier)) {
+      state_.take_out_of_step(*rows, "what was committed since may be missing in the view of it");
+    }
   }
   void erase_what_is(const typename Log::Committed& committed, Place& followed) {
     if (!followed.is_in_step()) {

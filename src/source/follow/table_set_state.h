@@ -86,8 +86,11 @@ struct TableRows {
   typename Log::Plan plan;
   LogFeed<Log> feed;
   typename Log::Table table;
+  std::optional<typename Log::View> view{};  // that it was read in, unless by a checkpoint
   bool is_out_of_step = false;
   std::string why_out_of_step{};
+
+  bool is_good_for_now() const { return view && view->is_good_for_now(); }
 };
 
 template <class Log>
@@ -107,6 +110,7 @@ struct TablePlace {
 
   bool is_there() const { return feed != nullptr; }
   bool is_in_step() const { return current && !current->is_out_of_step; }
+  bool is_in_step_for_good() const { return is_in_step() && !current->is_good_for_now(); }
 };
 
 // The namespaces of a source whose tables are given by patterns, and whether it is known which
@@ -267,8 +271,9 @@ struct TableSetState {
   std::unique_ptr<Applier> applier;
   bool has_published = false;  // since the last checkpoint
   PositionProofs<typename Log::Position, typename Log::Place> proofs;
-  std::string_view why_void;  // of a literal
-  bool is_refused = false;    // as a whole, and not begun since
+  TimePoint committed_at = TimePoint::min();  // before the server's last word on its commits
+  std::string_view why_void;                  // of a literal
+  bool is_refused = false;                    // as a whole, and not begun since
 
  private:
   void put_out_of_step(Place& followed, Rows& rows, std::string_view why) {

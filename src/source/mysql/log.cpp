@@ -1,8 +1,10 @@
 #include "mysql/log.h"
 
+#include <algorithm>
 #include <variant>
 
 #include "follow/definition.h"
+#include "mysql/log_applier.h"
 #include "source/chosen_deletes.h"
 
 namespace cuckooguard::source::mysql {
@@ -13,6 +15,42 @@ constexpr std::string_view kMySql = "mysql";
 
 }  // namespace
 
+void CommitWitness::file_begins(const std::string& file, bool is_of_start) {
+  read_file_ = file;
+  known_from_.reset();
+  if (is_of_start) {
+    known_from_ = 0;
+  }
+}
+
+void CommitWitness::group_ends(const LogPlace& end) {
+  if (end.file != read_file_) {
+    file_begins(end.file, false);
+  }
+  if (!known_from_) {
+    known_from_ = end.position;
+  }
+}
+
+const LogPlace& CommitWitness::hear(const Committed& word) {
+  constexpr std::uint64_t kCommitsThatSettle = 2;  // the first may be of the file before
+  if (word.place.file != heard_file_) {
+    heard_file_ = word.place.file;
+    first_heard_ = word.group_commits;
+    is_settled_ = false;
+  }
+  is_settled_ = is_settled_ || word.group_commits >= first_heard_ + kCommitsThatSettle;
+  if (believes(word.place)) {
+    believed_ = word.place;
+  }
+  return believed_;
+}
+
+bool CommitWitness::believes(const LogPlace& place) const {
+  const bool is_shown = place.file == read_file_ && known_from_ && place.position >= *known_from_;
+  return is_shown || (place.file == heard_file_ && is_settled_);
+}
+
 Visibility ReadView::shows(const CommitMark& mark) const {
   if (covered.covers(mark.gtid)) {
     return mark.is_xa_commit && !window_end ? Visibility::perhaps : Visibility::visible;
@@ -22,6 +60,14 @@ Visibility ReadView::shows(const CommitMark& mark) const {
 
 bool ReadView::is_passed_by(const LogReach& applied) const {
   return window_end ? applied.place >= *window_end : applied.position.covers(covered);
+}
+
+bool ReadView::may_lack(const Committed& word, const LogApplier& applier) const {
+  const auto is_over = [&](const binlog::Xid& xid) {
+    return !word.listed.contains(xid) && applier.xa_state(xid) == XaState::unknown;
+  };
+  return (good_until && !word.is_as_far_as(*good_until)) ||
+         std::ranges::any_of(unknown_xids, is_over);
 }
 
 bool Committed::covers(const CommitMark& mark) const {

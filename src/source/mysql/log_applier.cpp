@@ -259,6 +259,7 @@ void LogApplier::reconnected(const LogBegin& begin, std::uint64_t log_of) {
   is_in_group_ = false;
   has_moved_ = false;
   place_ = {};
+  witness_ = {};
   tables_.admit();
   roll_back_tables();
 }
@@ -294,7 +295,8 @@ LogApplier::Applied LogApplier::apply_body(const binlog::EventBody& body) {
 // have lost what the log has, deletions among it (seen), and the same with 2, when the machine has
 // lost its power; with sync_binlog other than 1 the log may then lack what the engine has. What was
 // read from the tables before it is no more to be believed.
-LogApplier::Applied LogApplier::on(const binlog::FormatDescription&) {
+LogApplier::Applied LogApplier::on(const binlog::FormatDescription& format) {
+  witness_.file_begins(place_.place().file, format.is_of_start);
   const bool is_first = !std::exchange(has_begun_, true);
   const bool was_closed = std::exchange(was_closed_, false);
   const bool rests_on_before = last_ && resumed_until_ != LogPlace() && !is_expected(last_->gtid);
@@ -483,6 +485,7 @@ LogApplier::Applied LogApplier::finish() {
 
 // The group at hand is over: the position moves behind it, if it is the one that was expected.
 LogApplier::Applied LogApplier::advance(const LogGtid& gtid) {
+  witness_.group_ends(place_.place());
   LogGroup group{.gtid = gtid,
                  .previous = position_.previous(gtid),
                  .server_id = begun_.server_id,

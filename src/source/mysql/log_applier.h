@@ -204,7 +204,9 @@ class LogApplier final : public TransactionApplier<Log> {
   XaState xa_state(const binlog::Xid& xid) const { return prepared_.state(xid); }
   LogReach reach() const { return {.position = position_, .place = place()}; }
   // Whether XA transactions that were listed as not done are among those whose verdict was read.
-  void judge(Committed& committed) const;
+  // Also how far its place is to be believed.
+  void judge(Committed& committed);
+  bool believes(const LogPlace& committed) const { return witness_.believes(committed); }
 
  private:
   using Applied = std::expected<bool, std::string>;
@@ -212,7 +214,7 @@ class LogApplier final : public TransactionApplier<Log> {
   bool is_in_transaction() const override { return gtid_.has_value(); }
 
   Applied apply_body(const binlog::EventBody& body);
-  Applied on(const binlog::FormatDescription&);
+  Applied on(const binlog::FormatDescription& format);
   Applied on(const binlog::MariaDbTransaction& begun);
   Applied on(const binlog::MySqlTransaction& begun);
   Applied on(const binlog::TableMap& map);
@@ -265,6 +267,7 @@ class LogApplier final : public TransactionApplier<Log> {
   bool has_moved_ = false;              // position_, in this stream
   bool is_in_group_ = false;            // more than one QUERY: it ends with a commit of some kind
   PreparedTransactions prepared_;
+  CommitWitness witness_;
 };
 
 }  // namespace cuckooguard::source::mysql

@@ -43,7 +43,8 @@ LogApplier::Applied LogApplier::end_xa(const std::optional<binlog::Xid>& xid, bo
   return finish();
 }
 
-void LogApplier::judge(Committed& committed) const {
+void LogApplier::judge(Committed& committed) {
+  committed.place = witness_.hear(committed);
   committed.has_xa = std::ranges::none_of(committed.listed, [this](const binlog::Xid& xid) {
     return prepared_.state(xid) == XaState::ended;
   });

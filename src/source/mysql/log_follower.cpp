@@ -21,7 +21,8 @@ namespace {
 //   ended: its verdict was read, so that its rows must be waited for;
 //   unknown: its PREPARE was not read. It is waited for too, but may be one that nobody will ever
 //   end; or one whose verdict was logged just before the log was begun to be read, which must then
-//   be done within kXaCommitMax.
+//   be done within kXaCommitMax, or else is seen to end without a word of the log (ReadView).
+// Gives the unknown ones that are left.
 // Threads: its own. Errors: Error, also if one that was ended is not done after kXaCommitMax:
 // the load must be tried again.
 
@@ -29,12 +30,12 @@ inline constexpr std::chrono::seconds kXaCommitMax{1};
 
 constexpr std::chrono::milliseconds kPause{2};  // between looks
 
-Done wait_for_xa_commits(Connection& connection,
-                         TableSet<Log>& tables,
-                         const Clock& clock,
-                         const std::stop_token& stop) {
+Expected<std::set<binlog::Xid>> wait_for_xa_commits(Connection& connection,
+                                                    TableSet<Log>& tables,
+                                                    const Clock& clock,
+                                                    const std::stop_token& stop) {
   if (!connection.is_mariadb()) {
-    return {};
+    return std::set<binlog::Xid>();
   }
   const auto is = [&tables](const binlog::Xid& xid, XaState state) {
     return tables.loads.ask_applier(
@@ -45,7 +46,7 @@ Done wait_for_xa_commits(Connection& connection,
   while (all) {
     std::erase_if(*all, [&](const binlog::Xid& xid) { return is(xid, XaState::prepared); });
     if (all->empty()) {
-      return {};
+      return all;
     }
     if (clock() >= until || !pause_for(kPause, stop)) {
       break;
@@ -59,10 +60,14 @@ Done wait_for_xa_commits(Connection& connection,
   if (!all) {
     return std::unexpected(all.error());
   }
-  const bool is_one_late =
-      std::ranges::any_of(*all, [&](const binlog::Xid& xid) { return is(xid, XaState::ended); });
-  return is_one_late ? failed("an XA transaction that the log has ended is not done yet") : Done();
+  if (std::ranges::any_of(*all, [&](const auto& xid) { return is(xid, XaState::ended); })) {
+    return failed("an XA transaction that the log has ended is not done yet");
+  }
+  return all;
 }
+
+// A MariaDB that is written to says what is to be believed with its next commit.
+constexpr std::chrono::seconds kBelievedWithin{1};
 
 // `auto` goes on with max_lag where the server does not serve it.
 bool must_be_strict(const Target& target) {
@@ -117,11 +122,38 @@ Done TableReader::list(TableSet<Log>& tables) {
 Expected<ReadView> TableReader::open_view(const LogPosition& from,
                                           TableSet<Log>& tables,
                                           const std::stop_token& stop) {
-  if (auto done = wait_for_xa_commits(connection_, tables, settings_.clock, stop); !done) {
-    return std::unexpected(done.error());
+  auto unknown = wait_for_xa_commits(connection_, tables, settings_.clock, stop);
+  if (!unknown) {
+    return std::unexpected(std::move(unknown.error()));
   }
-  return open_current_view(
-      from, [this] { return settings_.open_view(connection_); }, [this] { return close_view(); });
+  auto view = open_believed_view(from, tables, stop);
+  if (view) {
+    view->unknown_xids = *std::move(unknown);
+  }
+  return view;
+}
+
+Expected<ReadView> TableReader::open_believed_view(const LogPosition& from,
+                                                   TableSet<Log>& tables,
+                                                   const std::stop_token& stop) {
+  const TimePoint now = settings_.clock();
+  const TimePoint until = now + (std::exchange(has_waited_, true) ? kPause : kBelievedWithin);
+  do {
+    auto view = open_current_view(
+        from, [this] { return settings_.open_view(connection_); }, [this] { return close_view(); });
+    const bool is_untold = !view && is_not_told(view.error()) && connection_.is_mariadb();
+    const bool is_good =
+        view && (view->committed.file.empty() || tables.loads.ask_applier([&](const auto& applier) {
+          return applier.believes(view->committed);
+        }));
+    if (is_good || !(view || is_untold)) {
+      return view;
+    }
+    if (auto closed = close_view(); !closed) {
+      return std::unexpected(closed.error());
+    }
+  } while (settings_.clock() < until && pause_for(kPause, stop));
+  return open_view_for_now(connection_);
 }
 
 Expected<TableEstimate> TableReader::size(const TablePlan& plan) {
@@ -345,7 +377,7 @@ void LogFollower::begin_probe(const Before& before) {
                             .asking = settings_.asking},
       [this](const ServerProbe::Word& word) {
         if (word.committed) {
-          tables_.log.see_committed(*word.committed);
+          tables_.log.see_committed(*word.committed, word.at.value_or(TimePoint::min()));
         }
         if (word.at) {
           tables_.log.prove(*word.at, word.position, word.place);

@@ -137,7 +137,8 @@ class TableReader final : public ServerReader<Log> {
   Planned<TablePlan> plan(const Target& target, const std::string& table) {
     return plan_table(connection_, target, table);
   }
-  // Once those XA transactions are done that the log has ended (log_follower.cpp).
+  // Once those XA transactions are done that the log has ended (log_follower.cpp), and the server
+  // says what is to be believed, or for now.
   Expected<ReadView> open_view(const LogPosition& from,
                                TableSet<Log>& tables,
                                const std::stop_token& stop);
@@ -147,6 +148,11 @@ class TableReader final : public ServerReader<Log> {
   bool is_somebody_waiting(const TablePlan& plan);
 
  private:
+  Expected<ReadView> open_believed_view(const LogPosition& from,
+                                        TableSet<Log>& tables,
+                                        const std::stop_token& stop);
+
+  bool has_waited_ = false;         // for a view that is believed
   std::optional<LockProbe> locks_;  // since the first table's rows
 };
 

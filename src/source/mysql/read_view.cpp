@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mysql/server.h"
+#include "mysql/server_probe.h"
 #include "source/then.h"
 
 namespace cuckooguard::source::mysql {
@@ -16,6 +17,11 @@ constexpr unsigned kNotTold = 2027;  // CR_MALFORMED_PACKET: the answer is not w
 
 Error not_told(const std::string& what) {
   return {.code = kNotTold, .what = "the server does not tell " + what};
+}
+
+Expected<Committed> committed(Connection& connection) {
+  return then(connection.ask(kCommittedSql),
+              [](const Answer& status) { return mysql::committed(status); });
 }
 
 Done begin(Connection& connection) {
@@ -32,12 +38,12 @@ Expected<ReadView> open_mariadb_view(Connection& connection) {
   if (auto begun = begin(connection); !begun) {
     return std::unexpected(begun.error());
   }
-  const auto committed = committed_place(connection);
-  if (!committed) {
-    return std::unexpected(committed.error());
+  const auto shown = committed(connection);
+  if (!shown) {
+    return std::unexpected(shown.error());
   }
-  const std::string& file = committed->file;
-  const std::string place = std::to_string(committed->position);
+  const std::string& file = shown->place.file;
+  const std::string place = std::to_string(shown->place.position);
   const auto gtids = connection.value("SELECT BINLOG_GTID_POS('" + connection.escaped(file) +
                                       "', " + connection.escaped(place) + ")");
   if (!gtids) {
@@ -47,7 +53,8 @@ Expected<ReadView> open_mariadb_view(Connection& connection) {
   if (!position) {
     return std::unexpected(not_told("the GTIDs of " + file + " at " + place));
   }
-  return ReadView{.covered = *std::move(position), .window_end = std::nullopt};
+  return ReadView{
+      .covered = *std::move(position), .window_end = std::nullopt, .committed = shown->place};
 }
 
 Expected<ReadView> open_mysql_view(Connection& connection) {
@@ -69,24 +76,27 @@ Expected<ReadView> open_mysql_view(Connection& connection) {
 
 }  // namespace
 
-Expected<LogPlace> committed_place(Connection& connection) {
-  return then(connection.ask(kCommittedSql),
-              [](const Answer& status) { return committed_place(status); });
-}
-
-Expected<LogPlace> committed_place(const Answer& status) {
-  LogPlace place;
+Expected<Committed> committed(const Answer& status) {
+  Committed word;
   for (const auto& row : status) {
-    if (row[0].value_or("").ends_with("file")) {
-      place.file = row[1].value_or("");
-    } else {
-      place.position = std::strtoull(row[1].value_or("0").c_str(), nullptr, 10);
+    const std::string name = row[0].value_or("");
+    const std::string value = row[1].value_or("0");
+    if (name.ends_with("snapshot_file")) {
+      word.place.file = value;
+    } else if (name.ends_with("snapshot_position")) {
+      word.place.position = std::strtoull(value.c_str(), nullptr, 10);
+    } else if (name.ends_with("group_commits")) {
+      word.group_commits = std::strtoull(value.c_str(), nullptr, 10);
     }
   }
-  if (place.file.empty() || place.position == 0) {
+  if (word.place.file.empty() || word.place.position == 0) {
     return std::unexpected(not_told("which place in its log its engine has committed"));
   }
-  return place;
+  return word;
+}
+
+bool is_not_told(const Error& error) {
+  return error.code == kNotTold;
 }
 
 Expected<std::set<binlog::Xid>> listed_xids(Connection& connection) {
@@ -112,6 +122,22 @@ std::set<binlog::Xid> listed_xids(const Answer& rows) {
 
 Expected<ReadView> open_view(Connection& connection) {
   return connection.is_mariadb() ? open_mariadb_view(connection) : open_mysql_view(connection);
+}
+
+Expected<ReadView> open_view_for_now(Connection& connection) {
+  auto word = committed(connection);
+  if (!word) {
+    return std::unexpected(word.error());
+  }
+  auto logged = server_position(connection);
+  if (!logged) {
+    return std::unexpected(logged.error());
+  }
+  if (auto begun = begin(connection); !begun) {
+    return std::unexpected(begun.error());
+  }
+  return ReadView{
+      .covered = *std::move(logged), .window_end = std::nullopt, .good_until = *std::move(word)};
 }
 
 Expected<ReadView> open_current_view(const LogPosition& applied,

@@ -11,7 +11,12 @@
 //   written before the engine commits.
 //
 // In between a transaction may be visible or not. PendingChanges settles that row by row.
-// For MariaDB the window is empty, but for one thing: it logs XA COMMIT before the engine has done
+// For MariaDB the window is empty, but for two things.
+// When it begins a new file of its log it names a place too early (CommitWitness). Such a view is
+// opened again, until one is believed; if nothing is committed for a while, the view is good until
+// something is (open_view_for_now): who has not been told that his transaction is committed does
+// not miss its rows.
+// And it logs XA COMMIT before the engine has done
 // it, not together with it (seen: 10 of 5000 views that were opened beside XA COMMITs did not show
 // the last one). So a row of one that came while the log's word was kept is settled as in a window;
 // and before the view is opened TableLoader waits for those that were logged before
@@ -40,10 +45,9 @@
 
 namespace cuckooguard::source::mysql {
 
-// MariaDB: how far in its log its engine has committed.
-Expected<LogPlace> committed_place(Connection& connection);
-Expected<LogPlace> committed_place(const Answer& status);
-inline constexpr std::string_view kCommittedSql = "SHOW STATUS LIKE 'binlog_snapshot_%'";
+// MariaDB: how far in its log its engine has committed: a place, and the count of group commits.
+Expected<Committed> committed(const Answer& status);
+inline constexpr std::string_view kCommittedSql = "SHOW STATUS LIKE 'binlog_%'";
 // MariaDB: the XA transactions that it has prepared and not done.
 Expected<std::set<binlog::Xid>> listed_xids(Connection& connection);
 std::set<binlog::Xid> listed_xids(const Answer& rows);
@@ -51,6 +55,11 @@ inline constexpr std::string_view kListedSql = "XA RECOVER";
 
 // Opens a view on the connection, for all that is selected on it until ROLLBACK.
 Expected<ReadView> open_view(Connection& connection);
+
+// MariaDB: the same, of a server that does not tell what a view shows.
+Expected<ReadView> open_view_for_now(Connection& connection);
+// The server does not tell, at least for now.
+bool is_not_told(const Error& error);
 
 // Opens and closes views until one shows all up to `applied`: the log may be ahead of what is
 // visible for as long as a commit takes. An error if none of kViewsMax does.

@@ -246,11 +246,11 @@ std::expected<ReplicaLag, std::string> ServerProbe::ask(Connection& connection,
     word.committed.emplace(Committed{.position = word.position, .place = {}});
   }
   if (is_whole && is_mariadb) {
-    auto committed = committed_place(next++->rows);
-    if (!committed) {
-      return std::unexpected(committed.error().what);
+    auto told = committed(next++->rows);
+    if (!told) {
+      return std::unexpected(told.error().what);
     }
-    word.committed->place = *std::move(committed);
+    word.committed = *std::move(told);
     word.committed->listed = listed_xids(next++->rows);
   }
   const std::string_view why_not = why_not_strict(lag.is_replica);

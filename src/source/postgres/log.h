@@ -114,6 +114,8 @@ struct LogReach {
   std::vector<Xid> unseen;  // of all that was applied
 };
 
+struct Committed;
+
 struct ReadView {
   XidSnapshot snapshot;
   LogPosition end;  // where the log's writing was, asked behind it
@@ -122,6 +124,8 @@ struct ReadView {
     return snapshot.shows(mark.xid) ? Visibility::visible : Visibility::not_yet;
   }
   bool is_passed_by(const LogReach& applied) const { return applied.position.covers(end); }
+  bool may_lack(const Committed&, const LogApplier&) const { return false; }
+  bool is_good_for_now() const { return false; }
 };
 
 // What everybody sees by now.

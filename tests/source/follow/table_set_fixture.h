@@ -40,12 +40,13 @@ class TableSetTest : public testing::Test {
   }
 
   // --- a loader ---
-  void open_view(TableIndex index) {
+  // Of `view` all but what it covers counts.
+  void open_view(TableIndex index, ReadView view = {}) {
     tables_.loads.collect(index, planned("user"));
     const std::vector<TableIndex> indexes{index};
     const auto collected_from = tables_.loads.wait_until_collecting(indexes, never_);
     ASSERT_TRUE(collected_from);
-    const ReadView view{.covered = *collected_from, .window_end = std::nullopt};
+    view.covered = *collected_from;
     ASSERT_TRUE(tables_.loads.view_is(index, view, bench_.clock.now()));
     ASSERT_TRUE(tables_.loads.wait_until_past(view, never_));
     tables_.loads.settle(index);

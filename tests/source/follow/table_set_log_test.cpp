@@ -47,6 +47,73 @@ TEST_F(TableSetTest, readers_are_told_of_a_proof_when_they_can_see_it) {
   EXPECT_TRUE(was_fresh_when_told_);
 }
 
+// MariaDB, when it has begun a file of its log and committed nothing in it.
+class ViewGoodForNow : public TableSetTest {
+ protected:
+  void SetUp() override {
+    begin();
+    due_ = tables_.loads.take_due();
+    open_view(due_[0], {.good_until = word(7)});
+  }
+  static Committed word(std::uint64_t group_commits) {
+    return {.place = {.file = "binlog.2", .position = 300}, .group_commits = group_commits};
+  }
+};
+
+TEST_F(ViewGoodForNow, a_table_is_proven_as_of_the_last_word_that_nothing_was_committed) {
+  ASSERT_TRUE(read(due_[0], {1}));
+  const TimePoint asked = bench_.clock.now();
+  tables_.log.see_committed(word(7), asked);
+  bench_.clock.advance(kMaxLag - milliseconds(1));
+  prove();
+  EXPECT_TRUE(is_fresh());
+  bench_.clock.advance(milliseconds(1));
+  prove();
+  EXPECT_FALSE(is_fresh()) << "what was committed since may be missing";
+  tables_.log.see_committed(word(7), bench_.clock.now());
+  prove();
+  EXPECT_TRUE(is_fresh());
+}
+
+TEST_F(ViewGoodForNow, a_table_is_read_again_when_something_was_committed) {
+  ASSERT_TRUE(read(due_[0], {1}));
+  tables_.log.see_committed(word(7), bench_.clock.now());
+  prove();
+  ASSERT_TRUE(is_fresh());
+  tables_.log.see_committed(word(8), bench_.clock.now());
+  prove();
+  EXPECT_FALSE(is_fresh());
+  EXPECT_THAT(bench_.witness.last_of("users").why, HasSubstr("may be missing"));
+}
+
+TEST_F(ViewGoodForNow, a_table_is_not_published_if_something_was_committed_while_it_was_read) {
+  tables_.log.see_committed(word(8), bench_.clock.now());
+  EXPECT_FALSE(read(due_[0], {1}));
+}
+
+TEST_F(ViewGoodForNow, a_table_is_not_kept) {
+  ASSERT_TRUE(read(due_[0], {1}));
+  insert(2);
+  EXPECT_FALSE(tables_.checkpoints.version(due_[0]));
+  ASSERT_NO_FATAL_FAILURE(open_view(due_[1]));
+  ASSERT_TRUE(read(due_[1], {1, 2}));
+  EXPECT_TRUE(tables_.checkpoints.version(due_[1])) << "read in a view of another kind";
+}
+
+// Its verdict was logged before the log was read, and its rows came to be seen behind the view.
+TEST_F(TableSetTest, a_table_is_read_again_when_a_transaction_ends_of_which_the_log_says_nothing) {
+  const binlog::Xid xid = binlog::Xid::make(1, "x", "").value();
+  begin();
+  due_ = tables_.loads.take_due();
+  open_view(due_[0], {.unknown_xids = {xid}});
+  ASSERT_TRUE(read(due_[0], {1}));
+  tables_.log.see_committed({.listed = {xid}}, bench_.clock.now());
+  prove();
+  EXPECT_TRUE(is_fresh());
+  tables_.log.see_committed({}, bench_.clock.now());
+  EXPECT_FALSE(is_fresh());
+}
+
 // By a transaction, by word that others were skipped, by a new file.
 TEST_F(TableSetTest, a_place_is_proven_when_the_stream_comes_there_whatever_leads_there) {
   const auto rotate = [this](const std::string& file) {

@@ -79,6 +79,9 @@ struct ToyReach {
   ToyPosition position;
 };
 
+class ToyApplier;
+struct ToyCommitted;
+
 struct ToyView {
   ToyPosition covered;
   ToyPosition window_end;
@@ -89,6 +92,8 @@ struct ToyView {
                                             : Visibility::not_yet;
   }
   bool is_passed_by(const ToyReach& applied) const { return applied.position.covers(window_end); }
+  bool may_lack(const ToyCommitted&, const ToyApplier&) const { return false; }
+  bool is_good_for_now() const { return false; }
 };
 
 struct ToyCommitted {
@@ -136,7 +141,6 @@ struct ToyError {
   static bool is_lost() { return false; }
 };
 
-class ToyApplier;
 class ToyReader;
 
 struct ToyLog {

@@ -42,5 +42,47 @@ TEST_F(CurrentViewTest, is_not_waited_for_without_end) {
   EXPECT_EQ(opened_, static_cast<std::uint64_t>(kViewsMax));
 }
 
+// --- what is to be believed of a MariaDB's commits ---
+
+constexpr std::uint64_t kStart = 300;  // of a file's first group
+
+LogPlace place(std::uint64_t position, const std::string& file = "binlog.000002") {
+  return {.file = file, .position = position};
+}
+
+Committed word(const LogPlace& place, std::uint64_t group_commits) {
+  return {.place = place, .group_commits = group_commits};
+}
+
+TEST(CommitWitnessTest, believes_a_place_behind_a_group_that_the_log_has_in_its_file) {
+  CommitWitness witness;
+  witness.group_ends(place(900, "binlog.000001"));
+  EXPECT_TRUE(witness.believes(place(900, "binlog.000001")));
+  EXPECT_FALSE(witness.believes(place(kStart))) << "the group that filled the file may be missing";
+  witness.file_begins("binlog.000002", false);
+  EXPECT_FALSE(witness.believes(place(kStart)));
+  witness.group_ends(place(400));
+  witness.group_ends(place(500));
+  EXPECT_FALSE(witness.believes(place(kStart)));
+  EXPECT_TRUE(witness.believes(place(400)));
+}
+
+TEST(CommitWitnessTest, believes_a_server_that_was_started_with_the_file) {
+  CommitWitness witness;
+  witness.file_begins("binlog.000002", true);
+  EXPECT_TRUE(witness.believes(place(kStart)));
+  EXPECT_FALSE(witness.believes(place(kStart, "binlog.000003")));
+}
+
+TEST(CommitWitnessTest, believes_a_file_behind_two_group_commits) {
+  CommitWitness witness;
+  EXPECT_EQ(witness.hear(word(place(kStart), 7)), LogPlace());
+  EXPECT_EQ(witness.hear(word(place(400), 8)), LogPlace()) << "may be that of the file before";
+  EXPECT_EQ(witness.hear(word(place(500), 9)), place(500));
+  EXPECT_EQ(witness.hear(word(place(kStart, "binlog.000003"), 9)), place(500))
+      << "what was believed before";
+  EXPECT_EQ(witness.hear(word(place(400, "binlog.000003"), 10)), place(500));
+}
+
 }  // namespace
 }  // namespace cuckooguard::source::mysql
