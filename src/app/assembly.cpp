@@ -29,7 +29,7 @@
 #include "io/tls_credentials.h"
 #include "replicated/filter_log.h"
 #include "source/redis_session.h"
-#include "upstream/redis_calls.h"
+#include "upstream/redis_client.h"
 
 namespace cuckooguard::app {
 namespace {
@@ -43,28 +43,29 @@ class Session final : public source::RedisSession {
   Session(const Endpoints& endpoints,
           std::string key,
           upstream::RedisPlace place,
-          upstream::RedisCalls calls)
+          std::unique_ptr<upstream::RedisClient> redis)
       : endpoints_(endpoints),
         key_(std::move(key)),
         place_(std::move(place)),
-        calls_(std::move(calls)) {}
+        redis_(std::move(redis)) {}
 
   // It is asked where the key is behind the answer: what a master of before still says is nothing.
   Answer ask(std::initializer_list<std::string_view> command) override {
-    auto answer = calls_.call(std::span(command.begin(), command.size()));
+    const upstream::Reply reply = redis_->call(command);
     const auto now = endpoints_.redis_of(key_);
     const std::string address = place_.settings.address.text();
     if (!now || !now->is_at(place_)) {
       return std::unexpected("the filter's key is in another Redis now than the one in " + address);
     }
-    return answer ? std::move(answer) : Answer(std::unexpected(address + ": " + answer.error()));
+    return reply ? Answer(upstream::value_of(*reply))
+                 : std::unexpected(address + ": " + redis_->why_lost());
   }
 
  private:
   const Endpoints& endpoints_;
   std::string key_;
   upstream::RedisPlace place_;
-  upstream::RedisCalls calls_;
+  std::unique_ptr<upstream::RedisClient> redis_;
 };
 
 source::OpenRedis redis_for_sources(const Endpoints& endpoints, const io::TlsSlot& tls) {
@@ -74,11 +75,12 @@ source::OpenRedis redis_for_sources(const Endpoints& endpoints, const io::TlsSlo
     if (!redis) {
       return std::unexpected("it is not known yet which Redis has the filter's key");
     }
-    auto calls = upstream::RedisCalls::open(redis->settings, tls);
-    if (!calls) {
-      return std::unexpected(std::move(calls.error()));
+    constexpr std::chrono::seconds kPatience{2};
+    auto opened = upstream::RedisClient::open(&tls, redis->settings, kPatience);
+    if (!opened) {
+      return std::unexpected(redis->settings.address.text() + ": " + opened.error().why);
     }
-    return std::make_unique<Session>(endpoints, key, *redis, *std::move(calls));
+    return std::make_unique<Session>(endpoints, key, *redis, *std::move(opened));
   };
 }
 

@@ -46,7 +46,7 @@
 #include "source/storage_directory.h"
 #include "upstream/cluster_watch.h"
 #include "upstream/control.h"
-#include "upstream/redis_connector.h"
+#include "upstream/redis_client.h"
 #include "upstream/sentinel_watch.h"
 #include "views/process_state.h"
 

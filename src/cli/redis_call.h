@@ -1,8 +1,7 @@
-// One connection to a guard or a Redis for a command of ours that asks one thing and ends, by
-// hiredis.
+// One connection to a guard or a Redis for a command of ours that asks one thing and ends.
 //
 // Threads: one. Errors: a sentence that begins with the address. Limits: the time-out is for the
-// connect, and again for each reply; looking a name up may take the system's own time.
+// connect, and again for each reply.
 #pragma once
 
 #include <chrono>
@@ -14,10 +13,8 @@
 #include <vector>
 
 #include "config/config.h"
-#include "upstream/tls_relay.h"
-
-struct redisContext;
-struct redisReply;
+#include "io/tls_credentials.h"
+#include "upstream/redis_client.h"
 
 namespace cuckooguard::cli {
 
@@ -33,10 +30,7 @@ struct Login {
 
 class RedisCall {
  public:
-  struct FreeReply {
-    void operator()(redisReply* reply) const;
-  };
-  using Reply = std::unique_ptr<redisReply, FreeReply>;
+  using Reply = upstream::Reply;
 
   // `tls`: by TLS.
   static std::expected<RedisCall, std::string> open(
@@ -50,20 +44,11 @@ class RedisCall {
   std::expected<Reply, std::string> ask(const std::vector<std::string_view>& arguments);
 
  private:
-  struct Close {
-    void operator()(redisContext* connection) const;
-    std::shared_ptr<upstream::TlsRelay> relay;  // of its socket, by TLS
-  };
-  using Connection = std::unique_ptr<redisContext, Close>;
-
-  static std::expected<Connection, std::string> connect_by_tls(const config::Address& address,
-                                                               std::chrono::milliseconds timeout,
-                                                               const config::UpstreamTls& tls);
-
-  RedisCall(std::string address, Connection connection);
+  RedisCall(std::string address, std::unique_ptr<upstream::RedisClient> redis)
+      : address_(std::move(address)), redis_(std::move(redis)) {}
 
   std::string address_;
-  Connection connection_;
+  std::unique_ptr<upstream::RedisClient> redis_;
 };
 
 }  // namespace cuckooguard::cli

@@ -87,8 +87,9 @@ class AsioLoop::AsioTimer final : public Timer {
   asio::steady_timer timer_;
 };
 
-AsioLoop::AsioLoop(BatchHooks hooks)
+AsioLoop::AsioLoop(BatchHooks hooks, const TlsSlot* credentials)
     : hooks_(std::move(hooks)),
+      credentials_(credentials),
       read_buffer_(new char[kReadBufferBytes]),
       io_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO),
       epoll_(io_, make_epoll()),
@@ -217,6 +218,22 @@ void AsioLoop::post(std::function<void()> call) {
 
 void AsioLoop::run() {
   io_.run();
+}
+
+void AsioLoop::run_one(TimePoint until) {
+  end_batch();
+  const auto left = until - now();
+  if (left > TimePoint::duration::zero()) {
+    io_.run_one_for(left);
+  } else {
+    io_.poll_one();
+  }
+}
+
+void AsioLoop::run_until(TimePoint until) {
+  while (!is_stopped() && now() < until) {
+    run_one(until);
+  }
 }
 
 void AsioLoop::stop() {

@@ -8,7 +8,7 @@
 // time, and its destructor waits for that. Here each look-up has a thread of its own
 // (BlockingThread), so that one that hangs delays neither another name nor the end of the loop.
 //
-// Threads: as io::Loop, and run() belongs to that thread; stop() may be called from any.
+// Threads: as io::Loop, and run() belongs to that thread; stop() and is_stopped() from any.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,8 @@ struct BatchHooks {
 
 class AsioLoop final : public Loop {
  public:
-  explicit AsioLoop(BatchHooks hooks);
+  // connect() speaks TLS whenever `credentials` has some; it outlives the loop. Null: never.
+  explicit AsioLoop(BatchHooks hooks, const TlsSlot* credentials = nullptr);
   ~AsioLoop() override;
 
   TimePoint now() const override { return now_since_boot(); }
@@ -54,12 +55,17 @@ class AsioLoop final : public Loop {
   // A socket that is already connected; taken over, also on failure (then null).
   std::unique_ptr<Transport> adopt(int socket);
 
-  // connect() speaks TLS whenever `credentials` has some; it outlives the loop. Before run(), or
-  // from the loop's thread.
+  // The same later: before run(), or from the loop's thread.
   void encrypt_connects(const TlsSlot& credentials, TlsTransport::OnFailure on_failure);
 
   void run();
+  // In place of run(), for a thread that asks and waits: writes what is queued, then goes on with
+  // one thing that is due, or will be before `until`. The caller's code is between two batches.
+  void run_one(TimePoint until);
+  // The same until then, or until it is stopped.
+  void run_until(TimePoint until);
   void stop();
+  bool is_stopped() const { return io_.stopped(); }
 
  private:
   std::unique_ptr<Transport> connect_plainly(const config::Address& address, Watcher& watcher);
@@ -84,7 +90,7 @@ class AsioLoop final : public Loop {
   };
 
   BatchHooks hooks_;
-  const TlsSlot* credentials_ = nullptr;  // of connects
+  const TlsSlot* credentials_;  // of connects
   TlsTransport::OnFailure on_tls_failure_;
   ChunkPool chunks_;
   std::unique_ptr<char[]> read_buffer_;

@@ -36,13 +36,6 @@ std::uint32_t events_of(Interest interest) {
   return EPOLLET | EPOLLRDHUP;
 }
 
-Transfer failed_transfer() {
-  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
-    return {Status::would_block, 0};
-  }
-  return {Status::failed, 0};
-}
-
 }  // namespace
 
 std::string local_host(int socket) {
@@ -95,6 +88,14 @@ void SocketTransport::watch(Interest interest) {
   }
 }
 
+Transfer SocketTransport::failed_transfer() {
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
+    return {Status::would_block, 0};
+  }
+  last_error_ = errno;
+  return {Status::failed, 0};
+}
+
 Transfer SocketTransport::read(std::span<char> into) {
   if (state_ != State::up) {
     return {Status::would_block, 0};
@@ -110,7 +111,7 @@ Transfer SocketTransport::write(std::span<const std::string_view> pieces) {
   if (state_ != State::up) {
     return {Status::would_block, 0};
   }
-  const auto transferred = [](ssize_t sent) {
+  const auto transferred = [this](ssize_t sent) {
     return sent >= 0 ? Transfer{Status::ok, static_cast<std::size_t>(sent)} : failed_transfer();
   };
   if (pieces.size() == 1) {  // as nearly always, and send() is the quicker one
@@ -158,13 +159,27 @@ void SocketTransport::close() {
   self_.reset();
   state_ = State::closed;
   if (socket_ >= 0) {
-    ::close(socket_);  // leaves the epoll set with it
+    leave_epoll();  // closing it is not enough while a child that was just forked has it, too
+    ::close(socket_);
     socket_ = -1;
-    in_epoll_ = false;
   }
 }
 
+std::string SocketTransport::why_ended() const {
+  if (last_error_ != 0) {
+    return std::generic_category().message(last_error_);
+  }
+  if (state_ == State::connecting) {
+    return std::generic_category().message(ETIMEDOUT);
+  }
+  if (state_ == State::resolving) {
+    return is_name_unknown_ ? ::gai_strerror(EAI_NONAME) : "the look-up of its name hangs";
+  }
+  return "Server closed the connection";
+}
+
 bool SocketTransport::connect(std::vector<SocketAddress> addresses) {
+  is_name_unknown_ = addresses.empty();
   untried_ = std::move(addresses);
   std::reverse(untried_.begin(), untried_.end());
   if (state_ != State::resolving || try_next_address()) {
@@ -199,6 +214,7 @@ bool SocketTransport::try_next_address() {
     const auto* const target = reinterpret_cast<const sockaddr*>(&address.storage);
     if (::connect(socket_, target, address.length) == 0 || errno == EINPROGRESS) {
       state_ = State::connecting;
+      last_error_ = 0;
       enter_epoll(EPOLLOUT);
       return true;
     }

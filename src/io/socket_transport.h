@@ -3,7 +3,7 @@
 //
 // States: resolving -> connecting -> up -> closed. An accepted socket starts as `up`.
 // Errors: a failed attempt goes on with the next address of the name; when none is left, the
-//   watcher gets `hung_up` and last_error() has the reason.
+//   watcher gets `hung_up` and why_ended() has the reason.
 #pragma once
 
 #include <cstdint>
@@ -56,11 +56,12 @@ class SocketTransport final : public Transport {
   // close().
   std::weak_ptr<SocketTransport*> weak_self();
 
-  std::error_code last_error() const { return {last_error_, std::system_category()}; }
+  std::string why_ended() const override;
 
  private:
   enum class State : std::uint8_t { resolving, connecting, up, closed };
 
+  Transfer failed_transfer();
   bool try_next_address();
   bool is_backlog_full() const;
   void on_connect_result();
@@ -73,6 +74,7 @@ class SocketTransport final : public Transport {
   bool in_epoll_ = false;
   Interest interest_ = Interest::none;
   int last_error_ = 0;  // errno's
+  bool is_name_unknown_ = false;
   Watcher* watcher_ = nullptr;
   std::vector<SocketAddress> untried_;  // the next one last
   std::shared_ptr<SocketTransport*> self_;

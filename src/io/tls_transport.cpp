@@ -208,7 +208,15 @@ void TlsTransport::fail() {
   watcher_->on_ready({.hung_up = true});
 }
 
-void TlsTransport::tell_failure(const std::string& why) const {
+std::string TlsTransport::why_ended() const {
+  if (state_ == State::shaking_hands) {
+    return "TLS: the handshake was not finished in time";
+  }
+  return failure_.empty() && inner_ ? inner_->why_ended() : "TLS: " + failure_;
+}
+
+void TlsTransport::tell_failure(const std::string& why) {
+  failure_ = why;
   if (on_failure_ && !why.empty()) {
     on_failure_(why);
   }

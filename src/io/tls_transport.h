@@ -75,6 +75,7 @@ class TlsTransport final : public Transport, Watcher {
   void finish_writing() override;
   void close() override;
   bool is_open() const override { return state_ != State::closed; }
+  std::string why_ended() const override;
   std::optional<std::chrono::milliseconds> unheard_for() const override {
     return inner_ ? inner_->unheard_for() : std::nullopt;
   }
@@ -87,7 +88,7 @@ class TlsTransport final : public Transport, Watcher {
   void come_up();
   void deliver(Readiness inner);
   void fail();
-  void tell_failure(const std::string& why) const;
+  void tell_failure(const std::string& why);
   Status after_failed_read(int result);
   Status after_failed_write(int result, std::size_t bytes);
   void say_farewell();
@@ -114,6 +115,7 @@ class TlsTransport final : public Transport, Watcher {
   bool write_failed_ = false;
   bool farewell_is_due_ = false;
   bool was_heard_ = false;  // a byte has come
+  std::string failure_;     // as told
 };
 
 }  // namespace cuckooguard::io

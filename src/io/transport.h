@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace cuckooguard::io {
@@ -68,6 +69,10 @@ class Transport {
 
   virtual void close() = 0;
   virtual bool is_open() const = 0;
+
+  // Why no bytes come (any more), in words, asked before close(): the connection could not be made,
+  // or has ended, or is not up yet although its owner's patience is at an end.
+  virtual std::string why_ended() const { return {}; }
 
   // For how long the peer's kernel has been silent although it has not acknowledged everything that
   // was sent to it. Nothing: it has; or it currently takes no more and says so (its reader does not

@@ -1,15 +1,16 @@
 #include "io/worker.h"
 
 #include <csignal>
+#include <utility>
 
 namespace cuckooguard::io {
 
-void Worker::start() {
-  thread_ = std::thread([this] {
+void Worker::start(std::function<void()> run) {
+  thread_ = std::thread([call = std::move(run)] {
     sigset_t all;
     sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are the main thread's
-    loop_.run();
+    call();
   });
 }
 

@@ -1,6 +1,7 @@
-// One thread with one AsioLoop. A client lives on one worker from its first byte to its last.
+// One thread with one AsioLoop. A client lives on one worker from its first byte to its last. What
+// the guard itself asks Redis has workers of its own (upstream/redis_client.h).
 //
-// Threads: construct, start(), stop() and join() from the owner's; post() from any.
+// Threads: construct, start() and stop_and_join() from the owner's.
 #pragma once
 
 #include <functional>
@@ -12,14 +13,19 @@ namespace cuckooguard::io {
 
 class Worker {
  public:
-  explicit Worker(BatchHooks hooks) : loop_(std::move(hooks)) {}
+  explicit Worker(BatchHooks hooks, const TlsSlot* credentials = nullptr)
+      : loop_(std::move(hooks), credentials) {}
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   ~Worker() { stop_and_join(); }
 
   AsioLoop& loop() { return loop_; }
 
-  void start();
+  void start() {
+    start([this] { loop_.run(); });
+  }
+  // Runs this in place of the loop, which it does itself (AsioLoop::run_one) until it is stopped.
+  void start(std::function<void()> run);
   // The batch at hand ends first. Queued work that has not begun is dropped.
   void stop_and_join();
 

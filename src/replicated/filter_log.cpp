@@ -1,16 +1,12 @@
 #include "replicated/filter_log.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <exception>
 #include <system_error>
 #include <utility>
 
-#include <poll.h>
 #include <sys/random.h>
-
-#include "upstream/redis_connector.h"
 
 namespace cuckooguard::replicated {
 
@@ -25,18 +21,6 @@ constexpr std::chrono::milliseconds kRetryEvery{200};
 constexpr std::chrono::milliseconds kPauseLeast{50};
 constexpr std::chrono::milliseconds kPauseMost{5000};
 constexpr std::chrono::seconds kCalmAfter{10};
-
-std::unique_ptr<PipelinedRedis> open(const RedisConnector& connector, std::string& why) {
-  RedisConnector::Redis redis = connector.open(why);
-  if (!redis) {
-    return nullptr;
-  }
-  if (const auto refusal = connector.log_in(*redis)) {
-    why = refusal->why;
-    return nullptr;
-  }
-  return std::make_unique<PipelinedRedis>(std::move(redis));
-}
 
 }  // namespace
 
@@ -139,7 +123,6 @@ FilterLog::FilterLog(FindRedis find_redis,
                      Calls calls,
                      const io::TlsSlot* tls)
     : find_redis_(std::move(find_redis)),
-      tls_(tls),
       settings_(std::move(settings)),
       filters_(filters),
       calls_(std::move(calls)),
@@ -147,19 +130,20 @@ FilterLog::FilterLog(FindRedis find_redis,
       key_(settings_.key),
       queue_({.changes = settings_.waiting_max,
               .bytes = settings_.waiting_bytes_max,
-              .wait = settings_.change_wait}) {}
+              .wait = settings_.change_wait}),
+      worker_({}, tls) {}
 
 FilterLog::~FilterLog() {
-  thread_ = {};
+  worker_.stop_and_join();
 }
 
 void FilterLog::start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  worker_.start([this] { run(); });
 }
 
 void FilterLog::submit(std::shared_ptr<filled::Change> change) {
   if (queue_.push(std::move(change), io::now_since_boot())) {
-    wake_up_.call();
+    worker_.loop().post([] {});
   }
 }
 
@@ -186,11 +170,10 @@ void FilterLog::publish() {
              .snapshot_at = snapshot_at_};
 }
 
-void FilterLog::run(const std::stop_token& stop) {
-  stop_ = stop;
-  const std::stop_callback wake_to_end(stop, [this] { wake_up_.call(); });
+void FilterLog::run() {
+  const io::AsioLoop& loop = worker_.loop();
   become(State::loading, "it has not been read yet");
-  while (!stop.stop_requested()) {
+  while (!loop.is_stopped()) {
     Done done;
     try {
       done = step();
@@ -198,7 +181,7 @@ void FilterLog::run(const std::stop_token& stop) {
       forget();
       done = std::unexpected(Failure{.why = error.what()});
     }
-    if (!done && !stop.stop_requested()) {
+    if (!done && !loop.is_stopped()) {
       fail(done.error());
       pump([] { return false; }, io::now_since_boot() + pause_);
     }
@@ -279,12 +262,12 @@ FilterLog::Done FilterLog::connect() {
     return std::unexpected(Failure{.state = State::loading,
                                    .why = "it is not known yet which Redis has the filters' log"});
   }
-  const RedisConnector connector(redis->settings, tls_, kCallTimeout);
-  std::string why;
-  following_ = open(connector, why);
-  appending_ = following_ ? open(connector, why) : nullptr;
-  if (!appending_) {
-    return std::unexpected(Failure{.why = why});
+  for (auto* const each : {&following_, &appending_}) {
+    auto opened = RedisClient::open(worker_.loop(), redis->settings, kCallTimeout);
+    if (!opened) {
+      return std::unexpected(Failure{.why = std::move(opened.error().why)});
+    }
+    *each = *std::move(opened);
   }
   // What was sent on another connection may arrive yet: its numbers must not come after newer ones.
   writer_ = random_name();
@@ -299,20 +282,20 @@ bool FilterLog::is_lost() const {
 
 std::string FilterLog::cut() {
   if (!is_lost()) {
-    following_->give_up(stop_.stop_requested() ? "the guard is ending"
-                                               : "Redis has not answered in time");
+    following_->give_up(worker_.loop().is_stopped() ? "the guard is ending"
+                                                    : "Redis has not answered in time");
   }
-  return following_->is_lost() ? following_->error() : appending_->error();
+  return following_->is_lost() ? following_->why_lost() : appending_->why_lost();
 }
 
 bool FilterLog::pump(const std::function<bool()>& is_done, TimePoint until) {
   while (!is_done()) {
-    if (stop_.stop_requested() || is_lost()) {
+    if (worker_.loop().is_stopped() || is_lost()) {
       return false;
     }
     queue_.finish_overdue(io::now_since_boot());
     send_waiting();
-    exchange(read_images() ? TimePoint{} : until);
+    worker_.loop().run_one(read_images() ? TimePoint{} : until);
     if (io::now_since_boot() >= until) {
       return is_done();
     }
@@ -324,7 +307,7 @@ bool FilterLog::await(const Reply& reply, milliseconds wait) {
   TimePoint until = io::now_since_boot() + wait;
   while (!pump([&] { return reply != nullptr; }, until)) {
     const TimePoint quiet = following_->read_at() + kCallTimeout;
-    if (stop_.stop_requested() || is_lost() || quiet <= io::now_since_boot()) {
+    if (worker_.loop().is_stopped() || is_lost() || quiet <= io::now_since_boot()) {
       return false;
     }
     until = quiet;
@@ -336,33 +319,6 @@ bool FilterLog::await(const Reply& reply, milliseconds wait) {
     return false;
   }
   return true;
-}
-
-// Waits until something comes, or can be sent that could not be.
-void FilterLog::exchange(TimePoint until) {
-  std::array<pollfd, 3> watched{};
-  watched[0] = {.fd = wake_up_.descriptor(), .events = POLLIN, .revents = 0};
-  const std::array<PipelinedRedis*, 2> connections{appending_.get(), following_.get()};
-  for (std::size_t i = 0; i < connections.size(); ++i) {
-    PipelinedRedis* const redis = connections.at(i);
-    pollfd& each = watched.at(i + 1);
-    each.fd = -1;
-    if (redis != nullptr) {
-      if (redis->has_to_write()) {
-        redis->write();
-      }
-      each.fd = redis->descriptor();
-      each.events = static_cast<short>(redis->has_to_write() ? POLLIN | POLLOUT : POLLIN);
-    }
-  }
-  const auto left = std::chrono::ceil<milliseconds>(until - io::now_since_boot());
-  ::poll(watched.data(), watched.size(), std::max(0, static_cast<int>(left.count())));
-  wake_up_.take();
-  for (std::size_t i = 0; i < connections.size(); ++i) {
-    if (connections.at(i) != nullptr && watched.at(i + 1).revents != 0) {
-      connections.at(i)->read();
-    }
-  }
 }
 
 void FilterLog::send_waiting() {

@@ -57,10 +57,8 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -74,52 +72,14 @@
 #include "filled/store.h"
 #include "io/clock.h"
 #include "io/tls_credentials.h"
-#include "upstream/redis_connector.h"
-#include "upstream/redis_reply.h"
-#include "upstream/wake_up.h"
+#include "io/worker.h"
+#include "upstream/redis_client.h"
 
 namespace cuckooguard::replicated {
 
-using upstream::RedisConnector;
+using upstream::RedisClient;
 using upstream::RedisPlace;
 using upstream::Reply;
-
-// A connection of hiredis on which requests are sent without waiting for the replies to those
-// before: never blocks, is polled by its owner.
-//
-// Threads:   one. Lifetimes: `on_reply` of what has no reply yet dies with it, uncalled.
-// Errors:    once it is lost, that is what it stays; error() says why. Limits: the owner's.
-class PipelinedRedis {
- public:
-  using OnReply = std::function<void(Reply)>;  // may send
-
-  explicit PipelinedRedis(RedisConnector::Redis redis);  // open, logged in
-
-  void send(std::span<const std::string_view> words, OnReply on_reply);
-  void send(std::initializer_list<std::string_view> words, OnReply on_reply) {
-    send(std::span(words.begin(), words.size()), std::move(on_reply));
-  }
-
-  int descriptor() const;
-  bool has_to_write() const { return has_to_write_; }
-  void write();
-  void read();  // what has come, if anything has
-  // When something came last.
-  io::TimePoint read_at() const { return read_at_; }
-
-  bool is_lost() const { return !error_.empty(); }
-  const std::string& error() const { return error_; }
-  void give_up(std::string why) { error_ = std::move(why); }
-
- private:
-  void lose();
-
-  RedisConnector::Redis redis_;
-  std::deque<OnReply> expected_;
-  bool has_to_write_ = false;
-  io::TimePoint read_at_{};
-  std::string error_;
-};
 
 // What a FilterLog has Redis do atomically: its keys, and its scripts in Lua.
 //
@@ -214,18 +174,18 @@ class SnapshotWriter : public std::enable_shared_from_this<SnapshotWriter> {
   const SnapshotLine& line() const { return plan_.line; }
   // For filled::kImageTurn; `redis`, which is the same each time, keeps it until its replies have
   // come. False: there is nothing to do before one of them has.
-  bool work(PipelinedRedis& redis);
+  bool work(RedisClient& redis);
   // Its content no longer matches the log. on_end() is not called.
   void abandon();
 
  private:
   enum class Next : std::uint8_t { step, piece, reply, end };
   Next next() const;
-  bool do_next(PipelinedRedis& redis);
+  bool do_next(RedisClient& redis);
   void read_image();
   void fail(const std::string& why);
-  void put_piece(PipelinedRedis& redis);
-  void let_stand(PipelinedRedis& redis);
+  void put_piece(RedisClient& redis);
+  void let_stand(RedisClient& redis);
 
   const LogKeys& keys_;
   Plan plan_;
@@ -313,7 +273,7 @@ class FilterLog final : public filled::Store {
   };
 
   // --- filter_log.cpp ---
-  void run(const std::stop_token& stop);
+  void run();
   Done step();
   void fail(const Failure& failure);
   void become(State state, const std::string& why);
@@ -330,7 +290,6 @@ class FilterLog final : public filled::Store {
   // The same, for what following_ was asked; longer while something comes. False, too, if the log
   // is in another Redis by now: what a master of before says is nothing.
   bool await(const Reply& reply, milliseconds wait);
-  void exchange(TimePoint until);
   void send_waiting();
   void append(std::uint64_t counter, const std::string& body);
 
@@ -373,23 +332,22 @@ class FilterLog final : public filled::Store {
   void give_up_dumps();
 
   FindRedis find_redis_;
-  const io::TlsSlot* tls_;
   Settings settings_;
   filled::Filters& filters_;
   Calls calls_;
   LogKeys keys_;
   filled::LogKey key_;
   filled::ChangeQueue queue_;
-  upstream::WakeUp wake_up_;
   std::atomic<TimePoint::rep> current_until_{0};
   mutable std::mutex mutex_;
   Status status_;
 
+  io::Worker worker_;
+
   // The thread's.
-  std::stop_token stop_;
   std::optional<RedisPlace> place_;  // of both connections
-  std::unique_ptr<PipelinedRedis> appending_;
-  std::unique_ptr<PipelinedRedis> following_;
+  std::unique_ptr<RedisClient> appending_;
+  std::unique_ptr<RedisClient> following_;
   std::optional<State> state_;  // as told
   std::string why_;
   milliseconds pause_{0};  // before the next try
@@ -427,7 +385,6 @@ class FilterLog final : public filled::Store {
   std::deque<filled::UnfinishedDump> dumps_;
   std::unordered_map<std::string, std::uint64_t> expiring_;  // incarnations, that were submitted
   TimePoint expiring_since_{};
-  std::jthread thread_;  // ends before what it works with
 };
 
 }  // namespace cuckooguard::replicated

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "replicated/filter_log.h"
-#include "upstream/redis_reply.h"
 
 namespace cuckooguard::replicated {
 
@@ -91,7 +90,7 @@ SnapshotWriter::Next SnapshotWriter::next() const {
   return taken_ == sent_ ? Next::end : Next::reply;
 }
 
-bool SnapshotWriter::work(PipelinedRedis& redis) {
+bool SnapshotWriter::work(RedisClient& redis) {
   const auto until = std::chrono::steady_clock::now() + filled::kImageTurn;
   bool is_more = !is_ending_;
   while (is_more && std::chrono::steady_clock::now() < until) {
@@ -105,7 +104,7 @@ bool SnapshotWriter::work(PipelinedRedis& redis) {
   return is_more;
 }
 
-bool SnapshotWriter::do_next(PipelinedRedis& redis) {
+bool SnapshotWriter::do_next(RedisClient& redis) {
   switch (next()) {
     case Next::reply:
       return false;
@@ -138,7 +137,7 @@ void SnapshotWriter::read_image() {
   }
 }
 
-void SnapshotWriter::put_piece(PipelinedRedis& redis) {
+void SnapshotWriter::put_piece(RedisClient& redis) {
   const std::string_view bytes = std::string_view(content_).substr(0, kPieceBytes);
   redis.send({"EVAL",
               put_piece_script(),
@@ -161,7 +160,7 @@ void SnapshotWriter::put_piece(PipelinedRedis& redis) {
   content_.erase(0, bytes.size());
 }
 
-void SnapshotWriter::let_stand(PipelinedRedis& redis) {
+void SnapshotWriter::let_stand(RedisClient& redis) {
   plan_.line.tag = mac_.finish();
   redis.send({"EVAL",
               stand_script(),

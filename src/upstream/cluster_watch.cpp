@@ -8,7 +8,7 @@
 namespace cuckooguard::upstream {
 
 ClusterWatch::ClusterWatch(config::Upstream settings, Calls calls, const io::TlsSlot* tls)
-    : settings_(std::move(settings)), calls_(std::move(calls)), tls_(tls) {}
+    : settings_(std::move(settings)), calls_(std::move(calls)), worker_({}, tls) {}
 
 config::Upstream ClusterWatch::settings_of(config::Upstream cluster, const config::Address& node) {
   cluster.address = node;
@@ -26,13 +26,12 @@ ClusterWatch::~ClusterWatch() {
 }
 
 void ClusterWatch::start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  worker_.start([this] { run(); });
 }
 
 void ClusterWatch::refresh() {
-  const std::lock_guard lock(mutex_);
-  if (!std::exchange(is_due_, true)) {
-    wake_.notify_all();
+  if (!is_due_.exchange(true)) {
+    worker_.loop().post([] {});
   }
 }
 
@@ -51,32 +50,35 @@ void ClusterWatch::take_settings() {
   next_settings_.reset();
 }
 
-void ClusterWatch::run(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    ask_all(stop);
-    rest(stop);
+void ClusterWatch::run() {
+  while (!worker_.loop().is_stopped()) {
+    ask_all();
+    rest();
   }
 }
 
-void ClusterWatch::rest(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, stop, kSoon, [] { return false; });
+void ClusterWatch::rest() {
+  io::AsioLoop& loop = worker_.loop();
+  const io::TimePoint began = loop.now();
   std::uniform_int_distribution<std::int64_t> jitter(-kJitter.count(), kJitter.count());
-  const auto pause = kEvery - kSoon + std::chrono::milliseconds(jitter(random_));
-  wake_.wait_for(lock, stop, pause, [this] { return is_due_; });
+  const io::TimePoint due = began + kEvery + std::chrono::milliseconds(jitter(random_));
+  loop.run_until(began + kSoon);
+  while (!is_due_ && !loop.is_stopped() && loop.now() < due) {
+    loop.run_one(due);
+  }
   is_due_ = false;
 }
 
-void ClusterWatch::ask_all(const std::stop_token& stop) {
+void ClusterWatch::ask_all() {
   take_settings();
   std::vector<cluster::View> views;
   std::string why;
-  std::map<std::string, RedisConnector::Redis> before = std::exchange(connections_, {});
+  std::map<std::string, std::unique_ptr<RedisClient>> before = std::exchange(connections_, {});
   const auto ask_one = [&](const config::Address& address) {
-    if (stop.stop_requested() || connections_.contains(address.text())) {
+    if (worker_.loop().is_stopped() || connections_.contains(address.text())) {
       return;  // two nodes may have it, of which one is gone
     }
-    RedisConnector::Redis& redis = connections_[address.text()];
+    std::unique_ptr<RedisClient>& redis = connections_[address.text()];
     redis = std::move(before[address.text()]);
     View view = ask(address, redis);
     if (view) {
@@ -96,7 +98,7 @@ void ClusterWatch::ask_all(const std::stop_token& stop) {
       ask_one(seed);
     }
   }
-  if (stop.stop_requested()) {
+  if (worker_.loop().is_stopped()) {
     return;
   }
   if (std::exchange(is_silent_, views.empty()) != views.empty() && views.empty()) {
@@ -110,25 +112,18 @@ void ClusterWatch::ask_all(const std::stop_token& stop) {
 }
 
 ClusterWatch::View ClusterWatch::ask(const config::Address& address,
-                                     RedisConnector::Redis& redis) const {
+                                     std::unique_ptr<RedisClient>& redis) {
   if (!redis) {
-    const RedisConnector connector(settings_of(settings_, address), tls_, kCallTimeout);
-    std::string why;
-    redis = connector.open(why);
-    if (!redis) {
-      return std::unexpected(why);
+    auto opened = RedisClient::open(worker_.loop(), settings_of(settings_, address), kCallTimeout);
+    if (!opened) {
+      return std::unexpected(std::move(opened.error().why));
     }
-    if (auto refusal = connector.log_in(*redis)) {
-      return std::unexpected(std::move(refusal->why));
-    }
+    redis = *std::move(opened);
   }
-  const auto ask_for = [&](const char* what) {
-    return Reply(static_cast<redisReply*>(redisCommand(redis.get(), what)));
-  };
-  const Reply nodes = ask_for("CLUSTER NODES");
-  const Reply info = nodes ? ask_for("CLUSTER INFO") : nullptr;
+  const Reply nodes = redis->call({"CLUSTER", "NODES"});
+  const Reply info = redis->call({"CLUSTER", "INFO"});
   if (!info) {
-    return std::unexpected(why_failed(*redis, kCallTimeout));
+    return std::unexpected(redis->why_lost());
   }
   for (const redisReply* const reply : {nodes.get(), info.get()}) {
     if (is_error(*reply)) {

@@ -14,22 +14,21 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <expected>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
-#include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cluster/map.h"
 #include "config/config.h"
 #include "io/tls_credentials.h"
-#include "upstream/redis_connector.h"
+#include "io/worker.h"
+#include "upstream/redis_client.h"
 
 namespace cuckooguard::upstream {
 
@@ -59,7 +58,7 @@ class ClusterWatch {
 
   void start();
   // No more is told. The owner's thread; harmless when repeated.
-  void stop() { thread_ = {}; }
+  void stop() { worker_.stop_and_join(); }
   // Something has been heard of that is not in the map. Any thread.
   void refresh();
   // From now on these, whose seeds are the same. Any thread.
@@ -68,24 +67,23 @@ class ClusterWatch {
  private:
   using View = std::expected<cluster::View, std::string>;
 
-  void run(const std::stop_token& stop);
+  void run();
   void take_settings();
-  void ask_all(const std::stop_token& stop);
-  View ask(const config::Address& address, RedisConnector::Redis& redis) const;
-  void rest(const std::stop_token& stop);
+  void ask_all();
+  View ask(const config::Address& address, std::unique_ptr<RedisClient>& redis);
+  void rest();
 
   config::Upstream settings_;  // the thread's own, as of the last asking
   Calls calls_;
-  const io::TlsSlot* tls_;
-  cluster::Map map_;                                          // as told
-  std::map<std::string, RedisConnector::Redis> connections_;  // by address, of the last asking
+  io::Worker worker_;
+  cluster::Map map_;  // as told
+  std::map<std::string, std::unique_ptr<RedisClient>>
+      connections_;  // by address, of the last asking
   bool is_silent_ = false;
   std::minstd_rand random_{std::random_device{}()};
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  bool is_due_ = false;
+  std::atomic<bool> is_due_{false};
+  std::mutex mutex_;                               // for next_settings_
   std::optional<config::Upstream> next_settings_;  // nullopt: as they are
-  std::jthread thread_;
 };
 
 }  // namespace cuckooguard::upstream

@@ -15,7 +15,8 @@ Connection::Connection(io::Loop& loop, const config::Upstream& settings, Owner& 
     : loop_(loop),
       owner_(owner),
       transport_(loop.connect(settings.reached(), *this)),
-      connect_deadline_(loop.after(settings.connect_timeout, [this] { lose(); })),
+      connect_deadline_(
+          loop.after(settings.connect_timeout, [this] { lose(transport_->why_ended()); })),
       look_every_(settings.silence / kSilentLooks),
       output_(loop.chunks()) {}
 
@@ -49,7 +50,7 @@ void Connection::close() {
 void Connection::on_ready(io::Readiness readiness) {
   if (state_ == State::connecting) {
     if (readiness.hung_up) {
-      lose();
+      lose(transport_->why_ended());
       return;
     }
     state_ = State::up;
@@ -80,7 +81,7 @@ void Connection::read_once() {
       return;
     case io::Status::closed:
     case io::Status::failed:
-      lose();
+      lose(transport_->why_ended());
       return;
   }
 }
@@ -141,13 +142,14 @@ void Connection::look() {
   const auto since_look = std::chrono::floor<std::chrono::milliseconds>(loop_.now() - looked_at_);
   silent_looks_ = *unheard_for >= since_look ? silent_looks_ + 1 : 0;
   if (silent_looks_ == kSilentLooks) {
-    lose();
+    lose("Connection timed out");
   } else {
     look_soon();
   }
 }
 
-void Connection::lose() {
+void Connection::lose(std::string why) {
+  why_lost_ = std::move(why);
   close();
   owner_.on_upstream_lost();
 }

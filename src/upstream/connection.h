@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "config/config.h"
@@ -59,12 +60,13 @@ class Connection final : public io::Disposable, io::Watcher, io::Flushable {
 
   void close();
   State state() const { return state_; }
+  const std::string& why_lost() const { return why_lost_; }  // in words
 
  private:
   void on_ready(io::Readiness readiness) override;
   void flush() override;
   void read_once();
-  void lose();
+  void lose(std::string why);
   void update_watch();
   void look_soon();
   void look();
@@ -84,6 +86,7 @@ class Connection final : public io::Disposable, io::Watcher, io::Flushable {
   bool write_blocked_ = false;
   bool flush_queued_ = false;
   bool finishing_ = false;
+  std::string why_lost_;
 };
 
 }  // namespace cuckooguard::upstream

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include <poll.h>
-
 #include "redis/facts.h"
 #include "upstream/inquiry.h"
 #include "upstream/not_allowed.h"
@@ -78,15 +76,15 @@ void LedTo::be_several(const std::string& run_id) {
   others_ = 1;
 }
 
-ServerWatch::ServerWatch(RedisConnector connector, OnChange on_change)
-    : connector_(std::move(connector)), on_change_(std::move(on_change)) {}
+ServerWatch::ServerWatch(config::Upstream settings, const io::TlsSlot* tls, OnChange on_change)
+    : settings_(std::move(settings)), on_change_(std::move(on_change)), worker_({}, tls) {}
 
 ServerWatch::~ServerWatch() {
-  thread_ = {};  // before what it works with
+  worker_.stop_and_join();  // before what it works with
 }
 
 void ServerWatch::start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  worker_.start([this] { run(); });
 }
 
 void ServerWatch::connected(const std::string& run_id) {
@@ -94,20 +92,16 @@ void ServerWatch::connected(const std::string& run_id) {
   led_to_.connected(run_id);
 }
 
-void ServerWatch::run(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    std::unique_lock lock(mutex_);
-    rest_.wait_for(lock, stop, kEvery, [] { return false; });
-    lock.unlock();
-    if (!stop.stop_requested()) {
-      look(stop);
-    }
+void ServerWatch::run() {
+  while (!worker_.loop().is_stopped()) {
+    worker_.loop().run_until(io::now_since_boot() + kEvery);
+    look();
   }
 }
 
-void ServerWatch::look(const std::stop_token& stop) {
+void ServerWatch::look() {
   LedTo::Next next = LedTo::Next::ask_again;
-  while (next == LedTo::Next::ask_again && !stop.stop_requested()) {
+  while (next == LedTo::Next::ask_again && !worker_.loop().is_stopped()) {
     const std::string run_id = reached();
     std::unique_lock lock(mutex_);
     next = led_to_.reached(run_id);
@@ -121,13 +115,10 @@ void ServerWatch::look(const std::stop_token& stop) {
   }
 }
 
-std::string ServerWatch::reached() const {
-  std::string why;
-  const RedisConnector::Redis redis = connector_.open(why);
-  if (!redis || connector_.log_in(*redis)) {
-    return {};
-  }
-  const Reply info(static_cast<redisReply*>(redisCommand(redis.get(), "INFO server")));
+std::string ServerWatch::reached() {
+  const RedisClient::Opened redis =
+      RedisClient::open(worker_.loop(), settings_, Control::kCallTimeout);
+  const Reply info = redis ? (*redis)->call({"INFO", "server"}) : nullptr;
   return info ? run_id_of(*info) : std::string();
 }
 
@@ -135,18 +126,20 @@ Control::Control(const config::Upstream& settings,
                  Questions questions,
                  Calls calls,
                  const io::TlsSlot* tls)
-    : connector_(settings, tls, kCallTimeout),
+    : settings_(settings),
+      tls_(tls),
       questions_(std::move(questions)),
       calls_(std::move(calls)),
-      watch_(connector_, [this](const ServerWatch::Change& change) { on_change(change); }) {}
+      watch_(settings, tls, [this](const ServerWatch::Change& change) { on_change(change); }),
+      worker_({}, tls) {}
 
 Control::~Control() {
   end_soon();
-  thread_ = {};  // before what it works with
+  worker_.stop_and_join();  // before what it works with
 }
 
 void Control::start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  worker_.start([this] { run(); });
   if (!questions_.of_presence_alone) {
     watch_.start();
   }
@@ -154,21 +147,25 @@ void Control::start() {
 
 void Control::refresh() {
   is_due_ = true;
-  wake_up_.call();
+  refresh_soon();
 }
 
-void Control::run(const std::stop_token& stop) {
-  const std::stop_callback wake_to_end(stop, [this] { refresh(); });
-  while (!stop.stop_requested()) {
+void Control::refresh_soon() {
+  if (!is_due_soon_.exchange(true)) {
+    worker_.loop().post([] {});
+  }
+}
+
+void Control::run() {
+  while (!worker_.loop().is_stopped()) {
     std::string why;
     is_up_ = false;
     is_turned_away_ = false;
     connected_at_ = io::now_since_boot();
-    const Redis redis = questions_.of_presence_alone ? connector_.open(why) : connect(why);
-    if (redis) {
-      why = questions_.of_presence_alone ? keep_watching(*redis, stop) : keep_asking(*redis, stop);
+    if (const Redis redis = connect(why)) {
+      why = questions_.of_presence_alone ? keep_watching(*redis) : keep_asking(*redis);
     }
-    if (stop.stop_requested()) {
+    if (worker_.loop().is_stopped()) {
       return;
     }
     if (leave_server()) {
@@ -179,21 +176,21 @@ void Control::run(const std::stop_token& stop) {
     if (!is_turned_away_) {
       tell_reachable(false, why);
     }
-    rest(-1, {.most = kRetryEvery});
+    rest(nullptr, {.most = kRetryEvery});
   }
 }
 
-std::string Control::keep_asking(redisContext& redis, const std::stop_token& stop) {
+std::string Control::keep_asking(RedisClient& redis) {
   Inquiry inquiry(redis, questions_);
-  while (!stop.stop_requested()) {
+  while (!worker_.loop().is_stopped()) {
     const std::uint64_t epoch = calls_.epoch();
-    const bool trusts = connector_.settings().acl == config::Acl::trust;
+    const bool trusts = settings_.acl == config::Acl::trust;
     const TimePoint asked_at = io::now_since_boot();
     std::optional<Answers> answers =
         inquiry.ask(trusts ? std::vector<std::string>{} : calls_.users());
     if (!answers) {
-      is_up_ = has_timed_out(redis);
-      return why_failed(redis, kCallTimeout);
+      is_up_ = redis.has_timed_out();
+      return redis.why_lost();
     }
     answers->reading.good_until = asked_at + redis::Facts::kKnownFor;
     learn_whether_password_is_needed(answers->reading.users);
@@ -204,7 +201,7 @@ std::string Control::keep_asking(redisContext& redis, const std::stop_token& sto
       return kLeadsElsewhere;
     }
     tell(epoch, *std::move(answers), *several);
-    if (!rest(redis.fd, pause)) {
+    if (!rest(&redis, pause)) {
       return "Redis has closed the connection";
     }
   }
@@ -212,15 +209,15 @@ std::string Control::keep_asking(redisContext& redis, const std::stop_token& sto
 }
 
 // Whatever it replies, without a login, too: it is there.
-std::string Control::keep_watching(redisContext& redis, const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    const Reply reply(static_cast<redisReply*>(redisCommand(&redis, "PING")));
+std::string Control::keep_watching(RedisClient& redis) {
+  while (!worker_.loop().is_stopped()) {
+    const Reply reply = redis.call({"PING"});
     if (!reply) {
-      return why_failed(redis, kCallTimeout);
+      return redis.why_lost();
     }
     is_turned_away_ = is_error(*reply);  // it may be full, and close the connection
     tell_reachable(true, {});
-    if (!rest(redis.fd, {.most = kWatchEvery})) {
+    if (!rest(&redis, {.most = kWatchEvery})) {
       return "Redis has closed the connection";
     }
   }
@@ -241,10 +238,9 @@ Control::Pause Control::pause_after(const redis::Reading& reading, TimePoint ask
 
 void Control::tell(std::uint64_t epoch, Answers answers, const std::string& several) {
   redis::Users& users = answers.reading.users;
-  const bool trusts = connector_.settings().acl == config::Acl::trust;
+  const bool trusts = settings_.acl == config::Acl::trust;
   tell_allowed(report_on(answers, several));
-  const bool is_of_wrong_kind =
-      !several.empty() || upstream::is_of_wrong_kind(connector_.settings(), answers);
+  const bool is_of_wrong_kind = !several.empty() || upstream::is_of_wrong_kind(settings_, answers);
   users.trusts_everyone = trusts && !is_of_wrong_kind;
   // In doubt nobody is known, unless the operator has said that there is nothing to ask.
   if (is_of_wrong_kind || (!answers.is_cluster && !trusts)) {
@@ -266,7 +262,7 @@ void Control::tell(std::uint64_t epoch, Answers answers, const std::string& seve
 
 redis::ControlReport Control::report_on(const Answers& answers, const std::string& several) const {
   if (several.empty()) {
-    return not_allowed(connector_.settings(), answers);
+    return not_allowed(settings_, answers);
   }
   return {.state = redis::ControlReport::State::unsupported,
           .why = several,
@@ -307,42 +303,40 @@ void Control::on_change(const ServerWatch::Change& change) {
 }
 
 Control::Redis Control::connect(std::string& why) {
-  Redis redis = connector_.open(why);
-  if (!redis && connector_.has_tls()) {
-    const Redis plain = connector_.open_plainly();  // it may be the handshake alone
-    is_up_ = plain && plain->err == 0;
+  using Login = RedisClient::Login;
+  const bool asks = !questions_.of_presence_alone;
+  RedisClient::Opened redis = RedisClient::open(
+      worker_.loop(), settings_, kCallTimeout, asks ? Login::as_control : Login::none);
+  if (redis) {
+    return *std::move(redis);
   }
-  return redis && log_in(*redis, why) ? std::move(redis) : nullptr;
-}
-
-bool Control::log_in(redisContext& redis, std::string& why) {
-  const auto refusal = connector_.log_in(redis);
-  if (!refusal) {
-    return true;
+  const RedisClient::Failure& failure = redis.error();
+  why = failure.why;
+  is_up_ = failure.is_connected;
+  if (asks && !is_up_ && tls_ != nullptr && tls_->get()) {  // it may be the handshake alone
+    is_up_ = RedisClient::open(nullptr, settings_, kCallTimeout, Login::none).has_value();
   }
-  is_up_ = true;
-  why = refusal->why;
-  is_turned_away_ = refusal->is_from_redis && is_about_login(why);
+  is_turned_away_ = failure.is_from_redis && is_about_login(why);
   if (is_turned_away_) {
     tell_reachable(true, {});
-    tell_allowed(not_logged_in(connector_.settings(), why));
+    tell_allowed(not_logged_in(settings_, why));
   }
-  return false;
+  return nullptr;
 }
 
-void Control::learn_whether_password_is_needed(redis::Users& users) const {
+void Control::learn_whether_password_is_needed(redis::Users& users) {
   const bool is_told = users.find(kDefaultUser) != nullptr;
-  if (!is_told && (connector_.settings().acl == config::Acl::trust || !users.refusal.empty())) {
+  if (!is_told && (settings_.acl == config::Acl::trust || !users.refusal.empty())) {
     users.default_needs_no_password = !tries_in_vain_without_password();
   }
 }
 
 // True, too, if that cannot be told. Redis refuses before anything else who must authenticate, and
 // before that whom it does not let in at all.
-bool Control::tries_in_vain_without_password() const {
-  std::string why;
-  const Redis redis = connector_.open(why);
-  const Reply reply(redis ? static_cast<redisReply*>(redisCommand(redis.get(), "PING")) : nullptr);
+bool Control::tries_in_vain_without_password() {
+  const RedisClient::Opened redis =
+      RedisClient::open(worker_.loop(), settings_, kCallTimeout, RedisClient::Login::none);
+  const Reply reply = redis ? (*redis)->call({"PING"}) : nullptr;
   return !reply || (is_error(*reply) && std::ranges::none_of(kSaidToWhoIsIn, [&](auto words) {
                       return text_of(*reply).starts_with(words);
                     }));
@@ -364,27 +358,20 @@ void Control::tell_allowed(redis::ControlReport report) {
   }
 }
 
-bool Control::rest(int redis, Pause pause) {
-  std::array<pollfd, 2> watched{{{.fd = wake_up_.descriptor(), .events = POLLIN, .revents = 0},
-                                 {.fd = redis, .events = POLLIN, .revents = 0}}};
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point began = Clock::now();
-  Clock::time_point due = began + pause.most;
-  while (!is_due_.exchange(false)) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - Clock::now());
-    if (left.count() <= 0) {
-      break;
-    }
-    ::poll(watched.data(), watched.size(), static_cast<int>(left.count()));
-    if (wake_up_.take()) {
+bool Control::rest(const RedisClient* redis, Pause pause) {
+  io::AsioLoop& loop = worker_.loop();
+  const TimePoint began = loop.now();
+  TimePoint due = began + pause.most;
+  while (redis == nullptr || !redis->is_lost()) {
+    if (is_due_soon_.exchange(false)) {
       due = std::min(due, began + pause.least);
     }
-    // Nothing was asked: whatever comes is the end.
-    if (watched[1].revents != 0) {
-      return false;
+    if (is_due_.exchange(false) || loop.now() >= due || loop.is_stopped()) {
+      return true;
     }
+    loop.run_one(due);
   }
-  return true;
+  return false;
 }
 
 }  // namespace cuckooguard::upstream

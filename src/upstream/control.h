@@ -1,6 +1,6 @@
 // The control connection: what Redis says of itself, asked on a connection of its own, so that the
-// guard never answers for Redis where Redis would have refused. It uses hiredis, blocking, on a
-// thread of its own (the questions: upstream/inquiry.h). It asks
+// guard never answers for Redis where Redis would have refused. It has a thread of its own (the
+// questions: upstream/inquiry.h). It asks
 //
 //   once per kEvery      so that a change made elsewhere is known well within a second
 //   at once              after refresh()
@@ -34,24 +34,19 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "config/config.h"
 #include "io/clock.h"
 #include "io/tls_credentials.h"
+#include "io/worker.h"
 #include "upstream/answers.h"
-#include "upstream/redis_connector.h"
-#include "upstream/wake_up.h"
-
-struct redisContext;
+#include "upstream/redis_client.h"
 
 namespace cuckooguard::upstream {
 
@@ -117,27 +112,27 @@ class ServerWatch {
   };
   using OnChange = std::function<void(const Change&)>;
 
-  ServerWatch(RedisConnector connector, OnChange on_change);
+  // `tls` outlives it.
+  ServerWatch(config::Upstream settings, const io::TlsSlot* tls, OnChange on_change);
   ~ServerWatch();
   ServerWatch(const ServerWatch&) = delete;
   ServerWatch& operator=(const ServerWatch&) = delete;
 
   void start();
-  void end_soon() { thread_.request_stop(); }
+  void end_soon() { worker_.loop().stop(); }
   void connected(const std::string& run_id);
 
  private:
-  void run(const std::stop_token& stop);
-  void look(const std::stop_token& stop);
-  std::string reached() const;  // empty: nothing
+  void run();
+  void look();
+  std::string reached();  // empty: nothing
 
-  RedisConnector connector_;
+  config::Upstream settings_;
   OnChange on_change_;
-  std::mutex mutex_;  // for what follows
-  std::condition_variable_any rest_;
+  std::mutex mutex_;  // for led_to_
   LedTo led_to_;
   std::string told_;  // of several
-  std::jthread thread_;
+  io::Worker worker_;
 };
 
 class Control {
@@ -175,17 +170,17 @@ class Control {
   void start();
   // It asks no more, and its end will not be waited for as long. The owner's thread.
   void end_soon() {
-    thread_.request_stop();
+    worker_.loop().stop();
     watch_.end_soon();
   }
 
   // Ask again now, because an ACL command has passed by; or before long, because something may have
   // changed. Any thread.
   void refresh();
-  void refresh_soon() const { wake_up_.call(); }
+  void refresh_soon();
 
  private:
-  using Redis = RedisConnector::Redis;
+  using Redis = std::unique_ptr<RedisClient>;
   using TimePoint = io::TimePoint;
 
   // Between two askings.
@@ -194,14 +189,13 @@ class Control {
     std::chrono::milliseconds least = kSoon;  // unless refresh() was called
   };
 
-  void run(const std::stop_token& stop);
+  void run();
   // As long as the connection stands; why it does not any more.
-  std::string keep_asking(redisContext& redis, const std::stop_token& stop);
-  std::string keep_watching(redisContext& redis, const std::stop_token& stop);
+  std::string keep_asking(RedisClient& redis);
+  std::string keep_watching(RedisClient& redis);
   Redis connect(std::string& why);  // and logged in
-  bool log_in(redisContext& redis, std::string& why);
-  void learn_whether_password_is_needed(redis::Users& users) const;
-  bool tries_in_vain_without_password() const;
+  void learn_whether_password_is_needed(redis::Users& users);
+  bool tries_in_vain_without_password();
   static Pause pause_after(const redis::Reading& reading, TimePoint asked_at);
   void tell(std::uint64_t epoch, Answers answers, const std::string& several);
   // On the watch's thread.
@@ -212,14 +206,15 @@ class Control {
   bool leave_server();
   void tell_reachable(bool reachable, const std::string& why);
   void tell_allowed(redis::ControlReport report);
-  // Until it is time to ask again, or the end. False: `redis` (-1: none) was closed meanwhile.
-  bool rest(int redis, Pause pause);
+  // Until it is time to ask again, or the end. False: `redis` (null: none) was closed meanwhile.
+  bool rest(const RedisClient* redis, Pause pause);
 
-  RedisConnector connector_;
+  config::Upstream settings_;
+  const io::TlsSlot* tls_;
   Questions questions_;
   Calls calls_;
-  WakeUp wake_up_;
   std::atomic<bool> is_due_{false};
+  std::atomic<bool> is_due_soon_{false};
   TimePoint connected_at_{};
   bool is_led_to_anew_ = false;
   mutable std::mutex mutex_;  // for what follows
@@ -232,7 +227,7 @@ class Control {
   bool is_turned_away_ = false;                 // by the last AUTH
   std::optional<redis::ControlReport> report_;  // as told
   ServerWatch watch_;
-  std::jthread thread_;
+  io::Worker worker_;
 };
 
 }  // namespace cuckooguard::upstream

@@ -10,21 +10,16 @@
 #include "cluster/map.h"
 #include "text/number.h"
 #include "upstream/not_allowed.h"
-#include "upstream/redis_words.h"
 
 namespace cuckooguard::upstream {
 namespace {
 
-using Words = std::vector<std::string>;
+using Words = std::vector<std::string_view>;
 
 std::chrono::seconds idle_timeout_of(const redisReply& reply) {
   const redisReply* const value = value_of(reply, "timeout");
   return std::chrono::seconds(value == nullptr ? 0
                                                : text::number_of<int>(text_of(*value)).value_or(0));
-}
-
-Reply ask_redis(redisContext& redis, const Words& words) {
-  return RedisWords(words).call(redis);
 }
 
 std::string random_text() {
@@ -51,7 +46,7 @@ cluster::Slots slots_of(const cluster::View& view, std::string_view id) {
 
 }  // namespace
 
-Inquiry::Inquiry(redisContext& redis, const Questions& questions)
+Inquiry::Inquiry(RedisClient& redis, const Questions& questions)
     : redis_(redis), questions_(questions), random_(random_text()) {}
 
 std::optional<Answers> Inquiry::ask(std::span<const std::string> users) {
@@ -59,38 +54,37 @@ std::optional<Answers> Inquiry::ask(std::span<const std::string> users) {
   if (!has_asked_commands_ && !ask_commands(answers)) {
     return std::nullopt;
   }
-  append(redis_, {"HELLO"});
-  append(redis_, {"DBSIZE"});
-  append(redis_, {"CONFIG", "GET", "timeout"});
+  redis_.append({"HELLO"});
+  redis_.append({"DBSIZE"});
+  redis_.append({"CONFIG", "GET", "timeout"});
   const bool is_redis_7 = kind_ && kind_->version >= 7;
-  append(redis_,
-         is_redis_7 ? Words{"INFO", "server", "replication", "persistence", "cluster"}
-                    : Words{"INFO"});
+  redis_.append(is_redis_7 ? Words{"INFO", "server", "replication", "persistence", "cluster"}
+                           : Words{"INFO"});
   if (questions_.of_cluster) {
-    append(redis_, {"CLUSTER", "NODES"});
-    append(redis_, {"CLUSTER", "INFO"});
+    redis_.append({"CLUSTER", "NODES"});
+    redis_.append({"CLUSTER", "INFO"});
   }
   const bool tries_again = !no_dryrun_.empty();
   if (tries_again) {
-    append(redis_, {"ACL", "DRYRUN", "default", "PING"});
+    redis_.append({"ACL", "DRYRUN", "default", "PING"});
   }
   const bool lists = may_list_ && !users.empty() && is_redis_7;
   const auto first = users.first(lists ? 0 : std::min(users.size(), kUsersAtOnce));
   if (lists) {
-    append(redis_, {"ACL", "LIST"});
+    redis_.append({"ACL", "LIST"});
   }
   append_users(first);
   const auto asked_at = std::chrono::steady_clock::now();
-  const Reply hello = next_reply(redis_);
+  const Reply hello = redis_.next();
   answers.reading.round_trip = std::chrono::steady_clock::now() - asked_at;
-  const Reply size = next_reply(redis_);
-  const Reply timeout = next_reply(redis_);
-  const Reply info = next_reply(redis_);
+  const Reply size = redis_.next();
+  const Reply timeout = redis_.next();
+  const Reply info = redis_.next();
   if (questions_.of_cluster && !learn_slots(answers)) {
     return std::nullopt;
   }
   if (tries_again) {
-    if (const Reply dryrun = next_reply(redis_)) {
+    if (const Reply dryrun = redis_.next()) {
       learn_whether_to_try(*dryrun);
     }
   }
@@ -133,8 +127,8 @@ void Inquiry::note_refusals(const redisReply& size,
 
 // In doubt it serves none.
 bool Inquiry::learn_slots(Answers& answers) {
-  const Reply nodes = next_reply(redis_);
-  const Reply info = next_reply(redis_);
+  const Reply nodes = redis_.next();
+  const Reply info = redis_.next();
   if (!info) {
     return false;
   }
@@ -166,7 +160,7 @@ void Inquiry::learn_whether_to_try(const redisReply& dryrun) {
 }
 
 bool Inquiry::ask_commands(Answers& answers) {
-  const Reply all = ask_redis(redis_, {"COMMAND"});
+  const Reply all = redis_.call({"COMMAND"});
   if (!all || is_error(*all)) {
     // Asked again next time: it may be -BUSY. Not by names: Redis closes a connection that sends
     // more than 10 arguments before it has authenticated.
@@ -177,7 +171,7 @@ bool Inquiry::ask_commands(Answers& answers) {
   for (const redis::Command& command : redis::all_commands()) {
     info.emplace_back(command.name);
   }
-  const Reply by_name = ask_redis(redis_, info);
+  const Reply by_name = redis_.call(info);
   if (!by_name) {
     return false;
   }
@@ -202,7 +196,7 @@ bool Inquiry::ask_commands(Answers& answers) {
 bool Inquiry::learn_kind(const redisReply& hello, Answers& answers) {
   std::optional<ServerKind> kind = kind_of_hello(hello);
   if (!kind) {
-    const Reply info = ask_redis(redis_, {"INFO"});
+    const Reply info = redis_.call({"INFO"});
     if (!info) {
       return false;
     }

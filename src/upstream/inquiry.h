@@ -1,10 +1,10 @@
-// What is asked of Redis on one connection of hiredis, and what is remembered between two
-// inquiries, so that the second is cheap: HELLO, DBSIZE, CONFIG GET, INFO and ACL LIST in one
-// write. Redis 7 keeps the text of each user's rights: ACL LIST takes 2 us for each user, GETUSER
-// 0.1 to 0.2 ms. So GETUSER is only asked in a connection's first inquiry, before Redis 7, where
-// ACL LIST is not permitted, for a user whose line has a word that is not known here, and where
-// Redis has more than kListedPerAsked users for each one that is asked for: for the first ones in
-// the same write, for the others a few at a time.
+// What is asked of Redis on one connection, and what is remembered between two inquiries, so that
+// the second is cheap: HELLO, DBSIZE, CONFIG GET, INFO and ACL LIST in one write. Redis 7 keeps the
+// text of each user's rights: ACL LIST takes 2 us for each user, GETUSER 0.1 to 0.2 ms. So GETUSER
+// is only asked in a connection's first inquiry, before Redis 7, where ACL LIST is not permitted,
+// for a user whose line has a word that is not known here, and where Redis has more than
+// kListedPerAsked users for each one that is asked for: for the first ones in the same write, for
+// the others a few at a time.
 //
 //   once            COMMAND, COMMAND INFO name ...
 //   each time       HELLO            cluster? master?   needs no permission; before Redis 6: INFO
@@ -30,8 +30,8 @@
 // that is granted counts at once.
 //
 // Threads: its own. Lifetimes: the connection outlives this.
-// Errors: nullopt if the connection is no longer usable (its errstr says why). What Redis refuses
-//   to say is unknown, and allows nothing.
+// Errors: nullopt if the connection is lost. What Redis refuses to say is unknown, and allows
+//   nothing.
 // Limits: each call waits at most Control::kCallTimeout.
 #pragma once
 
@@ -46,10 +46,10 @@
 
 #include "redis/reading.h"
 #include "upstream/answers.h"
+#include "upstream/redis_client.h"
 #include "upstream/server_reply.h"
 
 struct redisReply;
-struct redisContext;
 
 namespace cuckooguard::upstream {
 
@@ -123,7 +123,7 @@ bool may_read_some_key(const AclUser& user, std::span<const std::string> prefixe
 
 class Inquiry {
  public:
-  Inquiry(redisContext& redis, const Questions& questions);
+  Inquiry(RedisClient& redis, const Questions& questions);
 
   // `users`: whom to ask for.
   std::optional<Answers> ask(std::span<const std::string> users);
@@ -176,7 +176,7 @@ class Inquiry {
   std::optional<std::string> prefix_with(const std::vector<redis::KeyAccess>& keys,
                                          redis::KeyAccess access) const;
 
-  redisContext& redis_;
+  RedisClient& redis_;
   const Questions& questions_;
   std::string random_;
   std::optional<ServerKind> kind_;

@@ -7,18 +7,17 @@
 
 #include "upstream/inquiry.h"
 #include "upstream/not_allowed.h"
-#include "upstream/redis_words.h"
 
 namespace cuckooguard::upstream {
 namespace {
 
 // The shortest form of the command that Redis takes, with `key` wherever a key may stand.
-std::vector<std::string> shortest_form(const redis::Command& command,
-                                       int arity,
-                                       const std::string& key) {
+std::vector<std::string_view> shortest_form(const redis::Command& command,
+                                            int arity,
+                                            std::string_view key) {
   const std::size_t count = command.keys == redis::KeyShape::counted ? command.count : 0;
   const auto words = static_cast<std::size_t>(std::max(2, std::abs(arity)));
-  std::vector<std::string> form(std::max(words, count + 2), key);
+  std::vector<std::string_view> form(std::max(words, count + 2), key);
   form.front() = command.name;
   if (count > 0) {
     form[count] = "1";
@@ -44,12 +43,12 @@ redis::CommandSet all_answerable() {
 
 void Inquiry::append_users(std::span<const std::string> names) {
   for (const std::string& name : names) {
-    append(redis_, {"ACL", "GETUSER", name});
+    redis_.append({"ACL", "GETUSER", name});
   }
 }
 
 bool Inquiry::learn_list(std::span<const std::string> names, Answers& answers) {
-  const Reply list = next_reply(redis_);
+  const Reply list = redis_.next();
   if (!list) {
     return false;
   }
@@ -90,7 +89,7 @@ bool Inquiry::ask_each(std::span<const std::string> names, Answers& answers) {
 bool Inquiry::learn_users(std::span<const std::string> names, Answers& answers) {
   std::vector<Reply> replies(names.size());
   for (Reply& reply : replies) {
-    reply = next_reply(redis_);
+    reply = redis_.next();
     if (!reply) {
       return false;
     }
@@ -205,15 +204,15 @@ std::optional<Inquiry::Tried> Inquiry::try_commands(const std::string& user,
   const std::string key = prefix + random_;
   for (const redis::Command& command : answerable_commands()) {
     const auto arity = arity_.find(command.name);
-    std::vector<std::string> words{"ACL", "DRYRUN", user};
-    std::ranges::move(shortest_form(command, arity == arity_.end() ? 0 : arity->second, key),
+    std::vector<std::string_view> words{"ACL", "DRYRUN", user};
+    std::ranges::copy(shortest_form(command, arity == arity_.end() ? 0 : arity->second, key),
                       std::back_inserter(words));
-    append(redis_, words);
+    redis_.append(words);
   }
   append_users({&user, 1});
   Tried tried;
   for (const redis::Command& command : answerable_commands()) {
-    const Reply reply = next_reply(redis_);
+    const Reply reply = redis_.next();
     if (!reply) {
       return std::nullopt;
     }
@@ -225,7 +224,7 @@ std::optional<Inquiry::Tried> Inquiry::try_commands(const std::string& user,
     tried.may[redis::command_index(command)] =
         reply->type == REDIS_REPLY_STATUS && text_of(*reply) == "OK";
   }
-  const Reply getuser = next_reply(redis_);
+  const Reply getuser = redis_.next();
   if (!getuser) {
     return std::nullopt;
   }

@@ -1,24 +1,18 @@
 #include "upstream/sentinel_watch.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <initializer_list>
 #include <iterator>
 #include <ranges>
 #include <utility>
 
-#include <poll.h>
-
 #include "text/number.h"
 #include "upstream/cluster_watch.h"
-#include "upstream/redis_words.h"
 
 namespace cuckooguard::upstream {
 namespace {
 
 using std::chrono::milliseconds;
-using Clock = std::chrono::steady_clock;
 
 std::string_view field(const redisReply& instance, std::string_view name) {
   const redisReply* const value = value_of(instance, name);
@@ -54,53 +48,12 @@ auto instances_in(const redisReply& list, std::size_t most) {
              [](const redisReply* instance) -> const redisReply& { return *instance; });
 }
 
-Reply call(redisContext& redis, std::initializer_list<std::string_view> arguments) {
-  return RedisWords(arguments).call(redis);
-}
-
-// What has come on a subscribed connection. False: it is lost.
-bool take_messages(redisContext& subscribed) {
-  if (redisBufferRead(&subscribed) != REDIS_OK) {
-    return false;
-  }
-  void* message = nullptr;
-  do {
-    if (redisGetReplyFromReader(&subscribed, &message) != REDIS_OK) {
-      return false;
-    }
-  } while (Reply(static_cast<redisReply*>(message)) != nullptr);
-  return true;
-}
-
-bool is_readable(int descriptor) {
-  pollfd one{.fd = descriptor, .events = POLLIN, .revents = 0};
-  return ::poll(&one, 1, 0) > 0;
-}
-
-// Until `due`, or something is published, or kSoon after the last asking if somebody wants to know.
-void rest(const WakeUp& wake_up, int subscribed, const std::stop_token& stop, milliseconds pause) {
-  const Clock::time_point asked_at = Clock::now();
-  Clock::time_point due = asked_at + pause;
-  std::array<pollfd, 2> watched{{{.fd = wake_up.descriptor(), .events = POLLIN, .revents = 0},
-                                 {.fd = subscribed, .events = POLLIN, .revents = 0}}};
-  while (!stop.stop_requested()) {
-    const auto left = std::chrono::ceil<milliseconds>(due - Clock::now());
-    if (left.count() <= 0 || is_readable(subscribed)) {
-      return;
-    }
-    ::poll(watched.data(), watched.size(), static_cast<int>(left.count()));
-    if (wake_up.take()) {
-      due = std::min(due, asked_at + SentinelWatch::kSoon);
-    }
-  }
-}
-
 }  // namespace
 
 SentinelWatch::SentinelWatch(config::Upstream settings, Calls calls, const io::TlsSlot* tls)
-    : calls_(std::move(calls)), tls_(tls), settings_(std::move(settings)) {
+    : calls_(std::move(calls)), settings_(std::move(settings)) {
   for (const config::Address& address : settings_.sentinels) {
-    sentinels_.push_back(std::make_unique<Sentinel>(address));
+    sentinels_.push_back(std::make_unique<Sentinel>(address, tls));
   }
 }
 
@@ -110,23 +63,24 @@ SentinelWatch::~SentinelWatch() {
 
 void SentinelWatch::start() {
   for (const auto& sentinel : sentinels_) {
-    sentinel->thread = std::jthread(
-        [this, &sentinel = *sentinel](const std::stop_token& stop) { run(sentinel, stop); });
+    sentinel->worker.start([this, &sentinel = *sentinel] { run(sentinel); });
   }
 }
 
 void SentinelWatch::stop() {
   for (const auto& sentinel : sentinels_) {
-    sentinel->thread.request_stop();
+    sentinel->worker.loop().stop();
   }
   for (const auto& sentinel : sentinels_) {
-    sentinel->thread = {};
+    sentinel->worker.stop_and_join();
   }
 }
 
 void SentinelWatch::refresh() {
   for (const auto& sentinel : sentinels_) {
-    sentinel->wake_up.call();
+    if (!sentinel->is_due.exchange(true)) {
+      sentinel->worker.loop().post([] {});
+    }
   }
 }
 
@@ -140,64 +94,80 @@ config::Upstream SentinelWatch::settings() const {
   return settings_;
 }
 
-void SentinelWatch::run(Sentinel& sentinel, const std::stop_token& stop) {
-  const std::stop_callback wake_to_end(stop, [&sentinel] { sentinel.wake_up.call(); });
-  while (!stop.stop_requested()) {
-    const std::string why = keep_asking(sentinel, stop);
-    if (stop.stop_requested()) {
+void SentinelWatch::run(Sentinel& sentinel) {
+  const io::AsioLoop& loop = sentinel.worker.loop();
+  while (!loop.is_stopped()) {
+    const std::string why = keep_asking(sentinel);
+    if (loop.is_stopped()) {
       return;
     }
     lose(sentinel, sentinel.address.text() + ": " + why);
-    rest(sentinel.wake_up, -1, stop, kEvery);
+    rest(sentinel, kEvery, [] { return false; });
+  }
+}
+
+// Or until kSoon after the last asking, if somebody wants to know.
+void SentinelWatch::rest(Sentinel& sentinel,
+                         milliseconds pause,
+                         const std::function<bool()>& is_over) {
+  io::AsioLoop& loop = sentinel.worker.loop();
+  const io::TimePoint asked_at = loop.now();
+  io::TimePoint due = asked_at + pause;
+  while (!is_over() && !loop.is_stopped() && loop.now() < due) {
+    if (sentinel.is_due.exchange(false)) {
+      due = std::min(due, asked_at + kSoon);
+    }
+    loop.run_one(due);
   }
 }
 
 // As long as it answers; why it does not any more.
-std::string SentinelWatch::keep_asking(Sentinel& sentinel, const std::stop_token& stop) {
+std::string SentinelWatch::keep_asking(Sentinel& sentinel) {
+  io::AsioLoop& loop = sentinel.worker.loop();
   config::Upstream own = ClusterWatch::settings_of(settings(), sentinel.address);
   own.control = own.sentinel_control;
-  const RedisConnector connector(std::move(own), tls_, ClusterWatch::kCallTimeout);
-  std::string why;
-  const RedisConnector::Redis subscribed = connector.open(why);
-  const RedisConnector::Redis asked = subscribed ? connector.open(why) : nullptr;
-  for (redisContext* const redis : {subscribed.get(), asked.get()}) {
-    if (redis == nullptr) {
-      return why;
-    }
-    if (auto refusal = connector.log_in(*redis)) {
-      return std::move(refusal->why);
-    }
+  const auto subscribed = RedisClient::open(loop, own, ClusterWatch::kCallTimeout);
+  if (!subscribed) {
+    return subscribed.error().why;
   }
+  const auto asked = RedisClient::open(loop, own, ClusterWatch::kCallTimeout);
+  if (!asked) {
+    return asked.error().why;
+  }
+  RedisClient& messages = **subscribed;
+  bool has_published = false;
+  messages.on_message([&] { has_published = true; });
   // The second comes from who leads a failover, and tells of the new master from then on; the first
   // does from it when the other replicas have been told.
   const Reply confirmed =
-      call(*subscribed, {"SUBSCRIBE", "+switch-master", "+failover-state-reconf-slaves"});
+      messages.call({"SUBSCRIBE", "+switch-master", "+failover-state-reconf-slaves"});
   if (!confirmed || is_error(*confirmed)) {
-    return confirmed ? confirmed->str : why_failed(*subscribed, ClusterWatch::kCallTimeout);
+    return confirmed ? std::string(text_of(*confirmed)) : messages.why_lost();
   }
-  while (!stop.stop_requested()) {
-    auto view = ask(*asked);
+  while (!loop.is_stopped()) {
+    auto view = ask(**asked);
     if (!view) {
       return std::move(view.error());
     }
     const milliseconds pause = take(sentinel, *std::move(view)) ? milliseconds(kEvery) : kAgain;
-    rest(sentinel.wake_up, subscribed->fd, stop, pause);
-    if (is_readable(subscribed->fd) && !take_messages(*subscribed)) {
+    rest(sentinel, pause, [&] { return has_published || messages.is_lost(); });
+    has_published = false;
+    if (messages.is_lost()) {
       return "the Sentinel has closed the connection";
     }
   }
   return {};
 }
 
-std::expected<SentinelWatch::View, std::string> SentinelWatch::ask(redisContext& redis) const {
+std::expected<SentinelWatch::View, std::string> SentinelWatch::ask(RedisClient& redis) const {
   const std::string name = settings().master;
   // What it says to clients: during a failover that is the new one, before MASTER has it.
-  const Reply told = call(redis, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name});
-  const Reply master = told ? call(redis, {"SENTINEL", "MASTER", name}) : nullptr;
-  const Reply replicas = master ? call(redis, {"SENTINEL", "REPLICAS", name}) : nullptr;
-  const Reply others = replicas ? call(redis, {"SENTINEL", "SENTINELS", name}) : nullptr;
+  const Reply told = redis.call({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name});
+  const Reply master = redis.call({"SENTINEL", "MASTER", name});
+  const Reply replicas = redis.call({"SENTINEL", "REPLICAS", name});
+  const Reply others = redis.call({"SENTINEL", "SENTINELS", name});
   if (!others) {
-    return std::unexpected(why_failed(redis, ClusterWatch::kCallTimeout));
+    return std::unexpected(redis.why_lost());
   }
   for (const redisReply* const reply : {told.get(), master.get(), replicas.get(), others.get()}) {
     if (is_error(*reply)) {
@@ -224,18 +194,13 @@ std::expected<SentinelWatch::View, std::string> SentinelWatch::ask(redisContext&
 }
 
 // True, too, if it may not be asked.
-bool SentinelWatch::is_master(const config::Address& node) const {
-  const RedisConnector connector(
-      ClusterWatch::settings_of(settings(), node), tls_, ClusterWatch::kCallTimeout);
-  std::string why;
-  const RedisConnector::Redis redis = connector.open(why);
+bool SentinelWatch::is_master(io::AsioLoop& loop, const config::Address& node) const {
+  const auto redis = RedisClient::open(
+      loop, ClusterWatch::settings_of(settings(), node), ClusterWatch::kCallTimeout);
   if (!redis) {
-    return false;
+    return redis.error().is_from_redis;
   }
-  if (const auto refusal = connector.log_in(*redis)) {
-    return refusal->is_from_redis;
-  }
-  const Reply role = call(*redis, {"ROLE"});
+  const Reply role = (*redis)->call({"ROLE"});
   return role && (is_error(*role) || (!elements_of(*role).empty() &&
                                       text_of(*elements_of(*role).front()) == "master"));
 }
@@ -253,7 +218,7 @@ bool SentinelWatch::take(Sentinel& sentinel, View view) {
   if (best->master != master_) {
     const config::Address said = best->master;
     lock.unlock();
-    const bool is_one = is_master(said);
+    const bool is_one = is_master(sentinel.worker.loop(), said);
     lock.lock();
     best = best_view();
     if (best == nullptr) {

@@ -18,6 +18,7 @@
 // Source: https://redis.io/docs/latest/develop/reference/sentinel-clients; Redis 7.0.15 sentinel.c.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -26,16 +27,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cluster/map.h"
 #include "config/config.h"
 #include "io/tls_credentials.h"
-#include "upstream/redis_connector.h"
-#include "upstream/wake_up.h"
+#include "io/worker.h"
+#include "upstream/redis_client.h"
 
 namespace cuckooguard::upstream {
 
@@ -86,18 +85,22 @@ class SentinelWatch {
     std::vector<config::Address> others;
   };
   struct Sentinel {
-    explicit Sentinel(config::Address at) : address(std::move(at)) {}
+    Sentinel(config::Address at, const io::TlsSlot* tls)
+        : address(std::move(at)), worker({}, tls) {}
 
     config::Address address;
-    WakeUp wake_up;
     std::optional<View> view;  // nullopt: it does not answer
-    std::jthread thread;
+    std::atomic<bool> is_due{false};
+    io::Worker worker;
   };
 
-  void run(Sentinel& sentinel, const std::stop_token& stop);
-  std::string keep_asking(Sentinel& sentinel, const std::stop_token& stop);
-  std::expected<View, std::string> ask(redisContext& redis) const;
-  bool is_master(const config::Address& node) const;
+  void run(Sentinel& sentinel);
+  std::string keep_asking(Sentinel& sentinel);
+  static void rest(Sentinel& sentinel,
+                   std::chrono::milliseconds pause,
+                   const std::function<bool()>& is_over);
+  std::expected<View, std::string> ask(RedisClient& redis) const;
+  bool is_master(io::AsioLoop& loop, const config::Address& node) const;
   bool take(Sentinel& sentinel, View view);
   void lose(Sentinel& sentinel, const std::string& why);
   const View* best_view() const;
@@ -107,7 +110,6 @@ class SentinelWatch {
   config::Upstream settings() const;
 
   Calls calls_;
-  const io::TlsSlot* tls_;
   mutable std::mutex mutex_;  // for what follows, and each view
   config::Upstream settings_;
   std::optional<config::Address> master_;

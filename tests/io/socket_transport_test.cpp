@@ -247,13 +247,14 @@ TEST_F(SocketTransportTest,
   }
   ASSERT_EQ(watcher_.heard.size(), 1U);
   EXPECT_TRUE(watcher_.heard[0].hung_up);
-  EXPECT_EQ(transport->last_error(), std::errc::connection_refused);
+  EXPECT_EQ(transport->why_ended(), "Connection refused");
 }
 
 TEST_F(SocketTransportTest, a_name_without_addresses_is_a_connection_that_cannot_be) {
   const auto transport = connecting({});
   ASSERT_EQ(watcher_.heard.size(), 1U);
   EXPECT_TRUE(watcher_.heard[0].hung_up);
+  EXPECT_EQ(transport->why_ended(), "Name or service not known");
 }
 
 TEST_F(SocketTransportTest, a_closed_transport_does_not_connect_any_more) {

@@ -13,12 +13,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <hiredis/hiredis.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "harness/redis_command.h"
 #include "harness/redis_server.h"
+#include "io/sockets.h"
 
 namespace cuckooguard::upstream {
 namespace {
@@ -47,12 +46,14 @@ May writable(const redis::UserAccess& user) {
   return some_of(user.on_writable);
 }
 
+std::unique_ptr<RedisClient> client_at(std::uint16_t port) {
+  return RedisClient::open(
+             nullptr, {.address = {.host = "127.0.0.1", .port = port}}, std::chrono::seconds(2))
+      .value();
+}
+
 class InquiryTest : public testing::Test {
  protected:
-  struct Close {
-    void operator()(redisContext* context) const { redisFree(context); }
-  };
-
   explicit InquiryTest(std::vector<std::string> arguments = {}) : redis_(std::move(arguments)) {}
 
   void set_user(const std::string& rules) {
@@ -63,15 +64,9 @@ class InquiryTest : public testing::Test {
       words.push_back(command.substr(at, end == std::string::npos ? end : end - at));
       at = end == std::string::npos ? end : end + 1;
     }
-    std::vector<const char*> texts;
-    texts.reserve(words.size());
-    for (const std::string& word : words) {
-      texts.push_back(word.c_str());
-    }
-    redisReply* const reply = static_cast<redisReply*>(
-        redisCommandArgv(connection_.get(), static_cast<int>(texts.size()), texts.data(), nullptr));
-    ASSERT_STREQ(reply->str, "OK") << command;
-    freeReplyObject(reply);
+    const Reply reply = client_->call(std::vector<std::string_view>(words.begin(), words.end()));
+    ASSERT_TRUE(reply);
+    ASSERT_EQ(text_of(*reply), "OK") << command;
   }
 
   Answers ask() {
@@ -89,8 +84,8 @@ class InquiryTest : public testing::Test {
   }
 
   harness::RedisServer redis_;
-  std::unique_ptr<redisContext, Close> connection_{redisConnect("127.0.0.1", redis_.port())};
-  Inquiry inquiry_{*connection_, kQuestions};
+  std::unique_ptr<RedisClient> client_{client_at(redis_.port())};
+  Inquiry inquiry_{*client_, kQuestions};
 };
 
 TEST_F(InquiryTest, a_fresh_redis_is_a_master_that_serves_and_whose_default_user_may_all) {
@@ -211,7 +206,7 @@ TEST_F(InquiryTest, users_are_listed_and_not_asked_for_one_by_one) {
                               "-@all +get ~user:*"};
   for (const char* const rules : kRules) {
     set_user(rules);
-    Inquiry first(*connection_, kQuestions);
+    Inquiry first(*client_, kQuestions);
     const std::vector<std::string> names{"default", "bob"};
     const redis::Users told = first.ask(names).value().reading.users;
     const std::uint64_t asked = redis_.calls("acl|getuser");
@@ -249,28 +244,24 @@ TEST_F(InquiryTest, users_are_asked_for_one_by_one_where_redis_has_very_many) {
 class ChangedWhileAsked : public testing::Test {
  protected:
   ChangedWhileAsked() {
-    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_.data()), 0);
-    connection_.reset(redisConnectFd(ends_[0]));
     relay_ = std::jthread([this] { relay(); });
   }
   void TearDown() override {
-    ::shutdown(ends_[1], SHUT_RDWR);
+    client_.reset();
     relay_.join();
-    ::close(ends_[1]);
   }
 
   void relay() {
     harness::RawClient redis = redis_.client();
     std::string buffer(1U << 20U, ' ');
-    for (ssize_t size = 0; (size = ::read(ends_[1], buffer.data(), buffer.size())) > 0;) {
+    for (ssize_t size = 0; (size = ::read(asking_.get(), buffer.data(), buffer.size())) > 0;) {
       const std::string_view asked(buffer.data(), static_cast<std::size_t>(size));
       if (asked.contains("DRYRUN") && !meanwhile_.empty()) {
         redis_.call({"ACL", "SETUSER", "bob", std::exchange(meanwhile_, {})});
       }
       redis.send(asked);
       const std::string replies = redis.read_replies(harness::count_in(asked, "\r\n*") + 1);
-      EXPECT_EQ(::send(ends_[1], replies.data(), replies.size(), MSG_NOSIGNAL),
-                static_cast<ssize_t>(replies.size()));
+      asking_.send(replies);
     }
   }
 
@@ -279,19 +270,17 @@ class ChangedWhileAsked : public testing::Test {
     return inquiry_->ask(names).value().reading.users;
   }
 
-  struct Close {
-    void operator()(redisContext* context) const { redisFree(context); }
-  };
   harness::RedisServer redis_;
-  std::array<int, 2> ends_{};
+  const io::Port port_;
   std::string meanwhile_;
-  std::unique_ptr<redisContext, Close> connection_;
+  std::unique_ptr<RedisClient> client_{client_at(port_.number())};
+  const io::Fd asking_{port_.accept()};
   std::optional<Inquiry> inquiry_;
   std::jthread relay_;
 };
 
 TEST_F(ChangedWhileAsked, rights_are_not_those_that_they_are_changed_back_from) {
-  inquiry_.emplace(*connection_, kQuestions);
+  inquiry_.emplace(*client_, kQuestions);
   const auto set_bob = [this] {
     redis_.call({"ACL", "SETUSER", "bob", "reset", "on", "nopass", "+mget", "~user:*"});
   };

@@ -87,10 +87,9 @@ TEST(ServerWatch, tells_that_one_of_several_is_left_with_what_has_moved) {
   harness::SlowLink link(first.port());
   std::mutex mutex;
   std::vector<ServerWatch::Change> told;
-  ServerWatch watch(RedisConnector({.address = {.host = "127.0.0.1", .port = link.port()},
-                                    .control = {.username = "ops", .password = "pass"}},
-                                   nullptr,
-                                   std::chrono::seconds(2)),
+  ServerWatch watch({.address = {.host = "127.0.0.1", .port = link.port()},
+                     .control = {.username = "ops", .password = "pass"}},
+                    nullptr,
                     [&](const ServerWatch::Change& change) {
                       const std::lock_guard lock(mutex);
                       told.push_back(change);
@@ -118,10 +117,9 @@ TEST(ServerWatch, tells_that_its_address_leads_to_another_server_although_the_fi
   const harness::RedisServer second(with_ops);
   harness::SlowLink link(first.port());
   std::atomic<int> moved{0};
-  ServerWatch watch(RedisConnector({.address = {.host = "127.0.0.1", .port = link.port()},
-                                    .control = {.username = "ops", .password = "pass"}},
-                                   nullptr,
-                                   std::chrono::seconds(2)),
+  ServerWatch watch({.address = {.host = "127.0.0.1", .port = link.port()},
+                     .control = {.username = "ops", .password = "pass"}},
+                    nullptr,
                     [&](const ServerWatch::Change& change) {
                       moved += change.moved_from == first.info("server", "run_id") ? 1 : 0;
                     });
