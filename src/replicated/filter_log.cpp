@@ -1,17 +1,27 @@
 #include "replicated/filter_log.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <exception>
+#include <iterator>
+#include <new>
 #include <system_error>
 #include <utility>
 
 #include <sys/random.h>
 
+#include "filled/dump.h"
+#include "text/hex.h"
+#include "text/number.h"
+
 namespace cuckooguard::replicated {
 
+using upstream::elements_of;
+using upstream::error_of;
 using upstream::is_error;
 using upstream::text_of;
+using upstream::value_of;
 
 namespace {
 
@@ -22,91 +32,77 @@ constexpr std::chrono::milliseconds kPauseLeast{50};
 constexpr std::chrono::milliseconds kPauseMost{5000};
 constexpr std::chrono::seconds kCalmAfter{10};
 
+constexpr std::string_view kEntriesMax =
+    "128";  // of a read; each is 256 KiB at most, or one change
+constexpr std::size_t kEntriesInFullRead = 128;
+constexpr std::string_view kBlock = "300";  // milliseconds
+constexpr std::chrono::milliseconds kReplyWait{2300};
+constexpr std::chrono::seconds kLoadReplyWait{10};
+
+std::uint64_t number_of(std::string_view text) {
+  return text::take_number<std::uint64_t>(text).value_or(0);
+}
+
+std::string text_at(const redisReply& reply, std::size_t place) {
+  const auto elements = elements_of(reply);
+  return place < elements.size() ? std::string(text_of(*elements[place])) : std::string();
+}
+
+// Of other fields, it is one that nobody with the key has written.
+filled::Entry entry_of(const redisReply& fields) {
+  const auto text = [&](const char* name) {
+    const redisReply* const value = value_of(fields, name);
+    return value == nullptr ? std::string() : std::string(text_of(*value));
+  };
+  return {.seq = number_of(text("s")),
+          .writer = text("w"),
+          .counter = number_of(text("c")),
+          .after = number_of(text("a")),
+          .body = text("b"),
+          .tag = text("t")};
+}
+
+// In {id, fields}.
+filled::Entry entry_in(const redisReply& reply) {
+  const auto parts = elements_of(reply);
+  return parts.size() < 2 ? filled::Entry() : entry_of(*parts[1]);
+}
+
+// Of HMGET, as round() asks.
+Replica::Meta meta_of(const redisReply& reply) {
+  return {.generation = text_at(reply, 0),
+          .seq = number_of(text_at(reply, 1)),
+          .tag = text_at(reply, 2),
+          .snapshot_seq = number_of(text_at(reply, 3)),
+          .set = text_at(reply, 4),
+          .wants_snapshot = !text_at(reply, 5).empty()};
+}
+
+// The entries of the one stream that was asked for.
+std::span<redisReply* const> entries_of(const redisReply& streams) {
+  const auto all = elements_of(streams);
+  const auto stream = all.empty() ? all : elements_of(*all[0]);
+  return stream.size() < 2 ? std::span<redisReply* const>{} : elements_of(*stream[1]);
+}
+
+// Of a command that only a master takes. NOREPLICAS: one that is cut off from its replicas
+// (min-replicas-to-write), of which another one may be the master by now. What else it may not
+// write for says nothing of that.
+bool tells_no_master(const redisReply& reply) {
+  const std::string_view error = error_of(reply);
+  return error.starts_with("READONLY ") || error.starts_with("NOREPLICAS ");
+}
+
+constexpr std::chrono::seconds kKeepUpEvery{1};
+constexpr std::chrono::seconds kExpireAgain{10};  // what has not gone meanwhile
+constexpr std::chrono::seconds kKeysSeenEvery{1};
+
+// In INFO memory. Only such a policy takes keys that have no time to live, as the log's.
+bool may_evict_any_key(std::string_view info) {
+  return info.contains("maxmemory_policy:allkeys-") && !info.contains("\nmaxmemory:0\r");
+}
+
 }  // namespace
-
-LogKeys::LogKeys(const std::string& prefix) {
-  const std::string tag = "{" + prefix + "}:";
-  log = tag + "log";
-  meta = tag + "meta";
-  lock = tag + "lock";
-  pieces = tag + "snapshot:";
-}
-
-std::string_view begin_script() {
-  return R"(
-if redis.call('HEXISTS', KEYS[1], 'generation') == 0 then
-  redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
-  for set = 0, 1 do
-    local i = 0
-    while redis.call('UNLINK', KEYS[4] .. set .. ':' .. i) == 1 do i = i + 1 end
-  end
-  redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'proof', ARGV[2], 'seq', 0, 'tag', '')
-end
-return redis.call('HMGET', KEYS[1], 'generation', 'proof', 'snapshot', 'set')
-)";
-}
-
-// XADD is last: what fails before it has not been done, and if it fails itself, the number is given
-// back. Before Redis 7 a script with XADD must say that its effects are what replicas get.
-std::string_view append_script() {
-  return R"(
-if redis.replicate_commands then redis.replicate_commands() end
-local meta = redis.call('HMGET', KEYS[1], 'generation', 'seq', 'tag')
-if meta[1] ~= ARGV[1] then return 0 end
-local seq, after = tonumber(meta[2]), tonumber(ARGV[2])
-if after > seq or seq + 1 - after > tonumber(ARGV[3]) then return -1 end
-redis.call('HSET', KEYS[1], 'seq', seq + 1, 'tag', ARGV[7])
-local id = redis.pcall('XADD', KEYS[2], '*', 's', seq + 1, 'w', ARGV[4], 'c', ARGV[5],
-                       'a', ARGV[2], 'b', ARGV[6], 't', ARGV[7])
-if type(id) == 'table' and id.err then
-  redis.call('HSET', KEYS[1], 'seq', seq, 'tag', meta[3])
-  return id
-end
-return seq + 1
-)";
-}
-
-std::string_view put_piece_script() {
-  return R"(
-if redis.call('GET', KEYS[2]) ~= ARGV[1] or redis.call('HGET', KEYS[1], 'set') == ARGV[2] then
-  return 0
-end
-redis.call('SET', KEYS[3], ARGV[3], 'PX', ARGV[4])
-redis.call('PEXPIRE', KEYS[2], ARGV[5])
-return 1
-)";
-}
-
-std::string_view unlock_script() {
-  return "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end";
-}
-
-std::string_view stand_script() {
-  return R"(
-local meta = redis.call('HMGET', KEYS[1], 'generation', 'set', 'pieces')
-if meta[1] ~= ARGV[1] or meta[2] == ARGV[3] or redis.call('GET', KEYS[3]) ~= ARGV[2] then
-  return 0
-end
-local entry = redis.call('XRANGE', KEYS[2], ARGV[7], ARGV[7])[1]
-if not entry or entry[2][12] ~= ARGV[8] then return 0 end
-local pieces = tonumber(ARGV[4])
-for i = 0, pieces - 1 do
-  if redis.call('EXISTS', KEYS[4] .. ARGV[3] .. ':' .. i) == 0 then return 0 end
-end
-for i = 0, pieces - 1 do redis.call('PERSIST', KEYS[4] .. ARGV[3] .. ':' .. i) end
-redis.call('HSET', KEYS[1], 'snapshot', ARGV[5], 'set', ARGV[3], 'pieces', pieces,
-           'snapshot_seq', ARGV[6])
-redis.call('HDEL', KEYS[1], 'wanted')
-redis.call('XTRIM', KEYS[2], 'MINID', ARGV[7])
-if meta[2] then
-  for i = 0, math.min(tonumber(meta[3]) or 0, 65536) - 1 do
-    redis.call('UNLINK', KEYS[4] .. meta[2] .. ':' .. i)
-  end
-end
-redis.call('DEL', KEYS[3])
-return 1
-)";
-}
 
 std::string FilterLog::random_name() {
   std::string bytes(filled::kWriterBytes, '\0');
@@ -131,7 +127,9 @@ FilterLog::FilterLog(FindRedis find_redis,
       queue_({.changes = settings_.waiting_max,
               .bytes = settings_.waiting_bytes_max,
               .wait = settings_.change_wait}),
-      worker_({}, tls) {}
+      worker_({}, tls),
+      replica_(filters_, key_, settings_, [this](const std::string& what) { tell_trouble(what); }) {
+}
 
 FilterLog::~FilterLog() {
   worker_.stop_and_join();
@@ -160,14 +158,9 @@ FilterLog::Status FilterLog::status() const {
 
 void FilterLog::publish() {
   const std::lock_guard lock(mutex_);
-  status_ = {.state = state_.value_or(State::loading),
-             .why = why_,
-             .generation = reader_ ? reader_->generation() : "",
-             .seq = reader_ ? reader_->seq() : 0,
-             .skipped = skipped_,
-             .rereads = rereads_,
-             .snapshot_seq = meta_.snapshot_seq,
-             .snapshot_at = snapshot_at_};
+  status_.state = state_.value_or(State::loading);
+  status_.why = why_;
+  replica_.fill(status_);
 }
 
 void FilterLog::run() {
@@ -192,14 +185,14 @@ void FilterLog::run() {
   give_up_dumps();
 }
 
-FilterLog::Done FilterLog::step() {
+Done FilterLog::step() {
   if (!appending_ || !following_) {
     return connect();
   }
   if (const Done done = see_that_keys_stay(); !done) {
     return done;
   }
-  Done done = reader_ ? round() : load();
+  Done done = replica_.is_loaded() ? round() : load();
   if (done && state_ == State::ready) {
     done = keep_up();
   }
@@ -222,7 +215,7 @@ void FilterLog::fail(const Failure& failure) {
              : failure.has_begun_anew ? kPauseLeast
                                       : std::clamp(2 * pause_, kPauseLeast, kPauseMost);
   }
-  is_history_proven_ = false;  // it may be another Redis's by the next time
+  replica_.doubt();
   become(is_broken ? State::lost : failure.state, failure.why);
   if (is_cut) {
     queue_.lose("the connection to Redis was lost (" + failure.why +
@@ -256,7 +249,7 @@ void FilterLog::tell_trouble(const std::string& what) {
   }
 }
 
-FilterLog::Done FilterLog::connect() {
+Done FilterLog::connect() {
   const auto redis = find_redis_(keys_.meta);
   if (!redis) {
     return std::unexpected(Failure{.state = State::loading,
@@ -322,7 +315,7 @@ bool FilterLog::await(const Reply& reply, milliseconds wait) {
 }
 
 void FilterLog::send_waiting() {
-  while (state_ == State::ready && reader_ && queue_.in_flight() < kInFlightMax) {
+  while (state_ == State::ready && replica_.is_loaded() && queue_.in_flight() < kInFlightMax) {
     filled::ChangeQueue::Batch batch = queue_.next();
     if (batch.empty()) {
       return;
@@ -337,14 +330,15 @@ void FilterLog::send_waiting() {
 }
 
 void FilterLog::append(std::uint64_t counter, const std::string& body) {
-  filled::Entry entry{.writer = writer_, .counter = counter, .after = reader_->seq(), .body = body};
-  entry.tag = key_.tag_of(entry, reader_->generation());
+  filled::Entry entry{
+      .writer = writer_, .counter = counter, .after = replica_.reader().seq(), .body = body};
+  entry.tag = key_.tag_of(entry, replica_.reader().generation());
   appending_->send({"EVAL",
                     append_script(),
                     "2",
                     keys_.meta,
                     keys_.log,
-                    reader_->generation(),
+                    replica_.reader().generation(),
                     std::to_string(entry.after),
                     std::to_string(filled::LogReader::kWindow),
                     entry.writer,
@@ -358,6 +352,348 @@ void FilterLog::append(std::uint64_t counter, const std::string& body) {
                        queue_.refused(counter, "the log in Redis is not the one that is here");
                      }
                    });
+}
+
+// A guard that is redirected looks again for the log; while its slot moves, until it has moved.
+std::unexpected<Failure> FilterLog::refused(const redisReply& error) {
+  constexpr std::array<std::string_view, 4> kSentAway{"MOVED ", "ASK ", "TRYAGAIN ", "READONLY "};
+  std::string why(text_of(error));
+  if (std::ranges::any_of(kSentAway, [&](auto word) { return why.starts_with(word); })) {
+    following_->give_up(why);
+  }
+  return std::unexpected(Failure{.why = std::move(why)});
+}
+
+std::shared_ptr<Reply> FilterLog::request(std::span<const std::string_view> words) {
+  auto place = std::make_shared<Reply>();
+  following_->send(words, [place](Reply reply) { *place = std::move(reply); });
+  return place;
+}
+
+std::expected<Reply, Failure> FilterLog::ask(std::initializer_list<std::string_view> words) {
+  const auto place = request(words);
+  if (!await(*place, kLoadReplyWait)) {
+    return std::unexpected(Failure{.why = cut()});
+  }
+  if (is_error(**place)) {
+    return refused(**place);
+  }
+  return std::move(*place);
+}
+
+Done FilterLog::load() {
+  const std::string mine = text::hex_of(random_name());
+  const auto begun = ask({"EVAL",
+                          begin_script(),
+                          "4",
+                          keys_.meta,
+                          keys_.log,
+                          keys_.lock,
+                          keys_.pieces,
+                          mine,
+                          replica_.proof_of(mine)});
+  if (!begun) {
+    return std::unexpected(begun.error());
+  }
+  const std::string generation = text_at(**begun, 0);
+  if (!filled::is_same_tag(text_at(**begun, 1), replica_.proof_of(generation))) {
+    return std::unexpected(
+        Failure{.why = "it was made with another key or secret than this guard has; DEL \"" +
+                       keys_.meta + "\" begins anew, without what the filters had"});
+  }
+  become(State::loading, "it is being read");
+  if (const std::string line = text_at(**begun, 2); !line.empty()) {
+    return load_snapshot(generation, line, text_at(**begun, 3));
+  }
+  replica_.begin(generation);
+  return {};
+}
+
+Done FilterLog::load_snapshot(const std::string& generation,
+                              std::string_view text,
+                              std::string_view set) {
+  const auto again = [](const char* why) {
+    return std::unexpected(Failure{.state = State::loading, .why = why});
+  };
+  const auto line = SnapshotLine::read(text);
+  if (!line) {
+    return again("what names its snapshot was not written by a guard");
+  }
+  filled::Mac mac = line->begin_tag(key_, generation);
+  std::string content;
+  for (std::uint64_t i = 0; i < line->pieces(); ++i) {
+    const auto piece = ask({"GET", keys_.piece(set, i)});
+    if (!piece) {
+      return std::unexpected(piece.error());
+    }
+    const std::string_view bytes = text_of(**piece);
+    if (bytes.empty()) {
+      ask_for_snapshot();
+      return again(
+          "its snapshot is not whole: it has been replaced meanwhile, or Redis has lost it; a "
+          "guard that has all of it is asked for another one");
+    }
+    mac.add(bytes);
+    content.append(bytes);
+  }
+  return replica_.restore(generation, *line, content, mac.finish());
+}
+
+Done FilterLog::round() {
+  const TimePoint asked_at = io::now_since_boot();
+  // Changes nothing, but only a master takes it.
+  const auto written = request({"HDEL", keys_.meta, "none"});
+  const auto told =
+      request({"HMGET", keys_.meta, "generation", "seq", "tag", "snapshot_seq", "set", "wanted"});
+  const std::string unproven = replica_.id_to_prove();
+  const auto last = unproven.empty() ? nullptr : request({"XRANGE", keys_.log, unproven, unproven});
+  std::vector<std::string_view> read{"XREAD", "COUNT", kEntriesMax};
+  if (state_ == State::ready) {  // else nobody waits until something happens
+    read.insert(read.end(), {"BLOCK", kBlock});
+  }
+  read.insert(read.end(), {"STREAMS", keys_.log, replica_.position()});
+  const auto streams = request(read);
+  if (!await(*streams, kReplyWait)) {
+    return std::unexpected(Failure{.why = cut()});
+  }
+  if (tells_no_master(**written)) {
+    return refused(**written);
+  }
+  for (const auto& reply : {told, last, streams}) {
+    if (reply && is_error(**reply)) {
+      return refused(**reply);
+    }
+  }
+  const auto is_current = follow(**told, last ? last->get() : nullptr, **streams, asked_at);
+  if (!is_current) {
+    return left_by(is_current.error());
+  }
+  if (*is_current) {
+    proven(asked_at);
+  }
+  return {};
+}
+
+std::expected<bool, Failure> FilterLog::follow(const redisReply& told,
+                                               const redisReply* last,
+                                               const redisReply& streams,
+                                               TimePoint asked_at) {
+  const auto proof = last == nullptr ? std::span<redisReply* const>() : elements_of(*last);
+  if (Done done = replica_.open(meta_of(told), proof.empty() ? "" : entry_in(*proof[0]).tag);
+      !done) {
+    return std::unexpected(std::move(done.error()));
+  }
+  const auto entries = entries_of(streams);
+  for (const redisReply* const each : entries) {
+    if (elements_of(*each).size() < 2) {
+      continue;
+    }
+    const filled::Entry entry = entry_in(*each);
+    std::function<void(Replica::Outcomes&)> on_outcomes;
+    if (entry.writer == writer_) {
+      on_outcomes = [&](Replica::Outcomes& outcomes) {
+        std::ranges::move(queue_.came_back(entry.counter, outcomes), std::back_inserter(dumps_));
+      };
+    }
+    if (Done done = replica_.take(text_at(*each, 0), entry, io::now_since_boot(), on_outcomes);
+        !done) {
+      return std::unexpected(std::move(done.error()));
+    }
+  }
+  return replica_.close(asked_at, entries.size() < kEntriesInFullRead);
+}
+
+void FilterLog::proven(TimePoint asked_at) {
+  current_until_.store((asked_at + settings_.max_lag).time_since_epoch().count(),
+                       std::memory_order_release);
+  if (state_ != State::ready) {
+    ready_since_ = io::now_since_boot();
+    become(State::ready, "");
+  }
+  if (generation_ != replica_.reader().generation()) {
+    generation_ = replica_.reader().generation();
+    if (calls_.on_new_generation) {
+      calls_.on_new_generation();
+    }
+  }
+}
+
+// A guard that has what is missing is asked for a snapshot.
+std::unexpected<Failure> FilterLog::left_by(Failure failure) {
+  if (failure.is_trouble) {
+    tell_trouble(failure.why);
+    if (state_ != State::ready) {
+      ask_for_snapshot();
+    }
+  }
+  if (!replica_.is_loaded()) {
+    forget();
+  }
+  return std::unexpected(std::move(failure));
+}
+
+void FilterLog::forget() {
+  current_until_.store(0, std::memory_order_release);  // before the filters change
+  replica_.forget();
+  if (snapshot_) {
+    snapshot_->abandon();  // its lock goes by itself
+    snapshot_.reset();
+    is_snapshot_begun_ = false;
+  }
+}
+
+void FilterLog::ask_for_snapshot() {
+  following_->send({"HSET", keys_.meta, "wanted", "1"}, [](const Reply&) {});
+}
+
+Done FilterLog::keep_up() {
+  const TimePoint now = io::now_since_boot();
+  if (now - kept_up_at_ >= kKeepUpEvery) {
+    kept_up_at_ = now;
+    expire(now);
+  }
+  const auto spread = static_cast<unsigned char>(writer_.front());
+  if (const auto digest = replica_.digest_due(now, spread)) {
+    append(++counter_, *digest);
+  }
+  begin_snapshot(now);
+  const auto is_wanted = replica_.become_sure(now);
+  if (!is_wanted) {
+    return left_by(is_wanted.error());
+  }
+  if (*is_wanted) {
+    ask_for_snapshot();
+  }
+  return {};
+}
+
+// What was acknowledged must not be forgotten because Redis needs room. A Redis that does not let
+// the guard ask is believed.
+Done FilterLog::see_that_keys_stay() {
+  const TimePoint now = io::now_since_boot();
+  if (keys_seen_at_ != TimePoint{} && now - keys_seen_at_ < kKeysSeenEvery) {
+    return {};
+  }
+  const auto place = request({"INFO", "memory"});
+  if (!await(*place, std::chrono::seconds(2))) {
+    return std::unexpected(Failure{.why = cut()});
+  }
+  if (may_evict_any_key(text_of(**place))) {
+    current_until_.store(0, std::memory_order_release);
+    keys_seen_at_ = {};
+    const std::string why =
+        "Redis may evict the filters' log: its maxmemory-policy is allkeys-*; set noeviction or "
+        "volatile-*, or give the filters a Redis of their own";
+    tell_trouble(why);
+    return std::unexpected(Failure{.why = why});
+  }
+  keys_seen_at_ = now;
+  return {};
+}
+
+// Each guard may; whose comes first has done it.
+void FilterLog::expire(TimePoint now) {
+  if (now - expiring_since_ >= kExpireAgain) {
+    expiring_since_ = now;
+    expiring_.clear();
+  }
+  for (filled::Operation& drop :
+       filters_.expired(static_cast<std::uint64_t>(io::wall_time().time_since_epoch().count()))) {
+    std::uint64_t& submitted = expiring_[drop.filter];
+    if (std::exchange(submitted, drop.incarnation) != drop.incarnation) {
+      submit(std::make_shared<filled::Change>(std::move(drop)));
+    }
+  }
+}
+
+void FilterLog::begin_snapshot(TimePoint now) {
+  // What a round has told that was asked before the last one stood is not so any more.
+  if (is_snapshot_begun_ || replica_.asked_at() < snapshot_over_at_ ||
+      now - snapshot_begun_at_ < settings_.snapshot_every || !replica_.is_snapshot_due()) {
+    return;
+  }
+  is_snapshot_begun_ = true;
+  snapshot_begun_at_ = now;
+  const std::string token = random_name();
+  appending_->send({"SET", keys_.lock, token, "NX", "PX", SnapshotWriter::kLockStays},
+                   [this, token](const Reply& reply) {
+                     if (text_of(*reply) != "OK") {  // another guard has it, or may have it
+                       is_snapshot_begun_ = false;
+                     } else if (replica_.is_loaded() && !replica_.is_unsure()) {
+                       write_snapshot(token);
+                     } else {
+                       end_snapshot(token, "what is in the filters is not known here");
+                     }
+                   });
+}
+
+void FilterLog::end_snapshot(const std::string& token, const std::string& why_not) {
+  snapshot_.reset();
+  is_snapshot_begun_ = false;
+  snapshot_over_at_ = io::now_since_boot();
+  if (!why_not.empty()) {  // the log grows on; it is tried again
+    replica_.miss_snapshot();
+    tell_trouble("a snapshot of the filters was not written: " + why_not);
+    appending_->send({"EVAL", unlock_script(), "1", keys_.lock, token}, [](const Reply&) {});
+  }
+}
+
+void FilterLog::write_snapshot(const std::string& token) {
+  SnapshotWriter::Plan plan;
+  plan.generation = replica_.reader().generation();
+  plan.token = token;
+  plan.set = replica_.meta().set == "0" ? "1" : "0";
+  plan.entry_tag = replica_.reader().last_tag();
+  plan.line.seq = replica_.reader().seq();
+  plan.line.id = replica_.applied_id();
+  plan.front = replica_.reader().state();
+  try {
+    plan.image = filters_.image();
+  } catch (const std::exception& error) {  // no memory: another guard may have it
+    end_snapshot(token, error.what());
+    return;
+  }
+  snapshot_ = std::make_shared<SnapshotWriter>(
+      keys_, key_, std::move(plan), [this, token](const std::string& why_not) {
+        end_snapshot(token, why_not);
+      });
+  if (snapshot_->line().pieces() > SnapshotLine::kPiecesMax) {
+    snapshot_->abandon();
+    end_snapshot(token, "the filters are too large");
+  }
+}
+
+bool FilterLog::read_images() {
+  bool is_more = false;
+  if (const auto snapshot = snapshot_) {
+    is_more = snapshot->work(*appending_);
+  }
+  if (!dumps_.empty()) {
+    take_turn_of_dump();
+  }
+  return is_more || !dumps_.empty();
+}
+
+void FilterLog::take_turn_of_dump() {
+  filled::UnfinishedDump& dump = dumps_.front();
+  filled::Outcome outcome;
+  try {
+    dump.bytes.reserve(dump.image->bytes());
+    if (filled::step_for_turn(*dump.image, dump.bytes)) {
+      return;
+    }
+    outcome.blob = std::move(dump.bytes);
+  } catch (const std::bad_alloc&) {
+    dump.image->lose();
+  }
+  dump.change->finish(dump.image->is_lost() ? filled::no_memory_for_dump() : std::move(outcome));
+  dumps_.pop_front();
+}
+
+void FilterLog::give_up_dumps() {
+  for (filled::UnfinishedDump& dump : std::exchange(dumps_, {})) {
+    dump.change->finish({.status = filled::Outcome::Status::unknown, .why = "the guard is ending"});
+  }
 }
 
 }  // namespace cuckooguard::replicated
