@@ -1,8 +1,8 @@
-#include "replicated/snapshot.h"
-
 #include <chrono>
 #include <new>
 #include <utility>
+
+#include "replicated/filter_log.h"
 
 namespace cuckooguard::replicated {
 

@@ -130,8 +130,8 @@ Control::Control(const config::Upstream& settings,
       tls_(tls),
       questions_(std::move(questions)),
       calls_(std::move(calls)),
-      watch_(settings, tls, [this](const ServerWatch::Change& change) { on_change(change); }),
-      worker_({}, tls) {}
+      worker_({}, tls),
+      watch_(settings, tls, [this](const ServerWatch::Change& change) { on_change(change); }) {}
 
 Control::~Control() {
   end_soon();

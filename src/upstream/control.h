@@ -226,8 +226,8 @@ class Control {
   bool is_up_ = false;                          // the last try
   bool is_turned_away_ = false;                 // by the last AUTH
   std::optional<redis::ControlReport> report_;  // as told
-  ServerWatch watch_;
   io::Worker worker_;
+  ServerWatch watch_;  // ends first: its calls wake the worker
 };
 
 }  // namespace cuckooguard::upstream
