@@ -23,9 +23,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "proxy/held_clients.h"
-#include "proxy/idle_clients.h"
-#include "proxy/proof_waiters.h"
+#include "proxy/client_lists.h"
 #include "proxy/session.h"
 #include "upstream/upstreams.h"
 

@@ -429,4 +429,106 @@ void Session::update_watch() {
                        : (writes ? io::Interest::write : io::Interest::none));
 }
 
+// --- commands that are not held whole before Redis has some of them ---
+
+// Whose key it is will be seen when a little more has come.
+bool Session::may_take_chunk(const resp::Scan& scan, std::string_view raw) {
+  const bool is_key_to_come = scan.begins && raw.size() < guard::OwnCommands::kKeyIsInFront &&
+                              worker_.own_commands.must_see_key(worker_.arguments.views());
+  if (is_key_to_come) {
+    wait_for_more();
+    return false;
+  }
+  return may_go_to_redis(redis::Lane::own);
+}
+
+void Session::take_chunk(const resp::Scan& scan, std::string_view raw) {
+  const guard::Decision decision =
+      worker_.guard.stream(scan, worker_.arguments.views(), state_, now_);
+  if (decision.action == guard::Action::unread) {
+    order_.expect_anything();
+  } else if (scan.begins && state_.next_has_reply()) {
+    order_.expect_reply();
+  }
+  if (decision.awaits_reply) {
+    state_.writes()->await(order_.last_expected());
+  }
+  const auto front = worker_.arguments.views();
+  if (!scan.begins || !worker_.own_commands.may_take_large(front, state_, now_)) {
+    forward(raw);
+  } else if (input_.is_ahead()) {
+    end_when_written();  // Redis has its front: it must not have all of it
+  } else {
+    forward(worker_.own_commands.unknown_to_redis(front, raw));
+  }
+}
+
+// A length too large for who has not logged in: Redis says so at once, in its own words, and
+// closes. If it does not, since it has let everybody in meanwhile, the command is scanned like any
+// other when the rest has come.
+void Session::send_ahead(std::string_view input) {
+  forward(input);
+  input_.set_ahead(input.size());
+}
+
+// --- what comes from Redis ---
+
+void Session::on_upstream_bytes(std::string_view bytes) {
+  worker_.guard.relayed(state_);
+  order_.take_unasked(route_.has_for_good() ? ReplyOrder::Unasked::all
+                      : route_.has_new()    ? ReplyOrder::Unasked::replies
+                                            : ReplyOrder::Unasked::none);
+  on_relayed(order_.relay(bytes));
+}
+
+void Session::on_upstream_replies(std::string_view bytes, std::uint32_t replies) {
+  on_relayed(order_.relay_whole(bytes, replies) || order_.relay(bytes));
+}
+
+void Session::on_relayed(bool well_formed) {
+  if (!well_formed || holds_too_much()) {
+    end();  // not RESP: what follows belongs to nobody
+    return;
+  }
+  stir();
+  if (state_.writes() != nullptr && state_.writes()->has_outcomes()) {
+    worker_.guard.learn_replied(state_, worker_.loop.now());
+  }
+  queue_flush();
+  update_watch();
+  if (!order_.is_waiting()) {
+    on_all_replied();
+  }
+  go_on();
+}
+
+// Only what is shared is read for clients that do not read.
+bool Session::holds_too_much() const {
+  const config::Limits& limits = worker_.settings.limits;
+  const std::size_t size = output_.size();
+  return size > limits.client_output_hard ||
+         (size > limits.client_output_soft &&
+          worker_.loop.chunks().bytes_in_use() > worker_.settings.output_total);
+}
+
+void Session::on_redis_error(std::string_view first_bytes) {
+  worker_.guard.note_error(first_bytes, state_);
+  if (first_bytes.starts_with("-NOAUTH ")) {
+    route_.on_login_wanted();
+  }
+  // There may be another one by now.
+  if (first_bytes.starts_with("-READONLY ") || first_bytes.starts_with("-LOADING ")) {
+    route_.retire();
+  }
+}
+
+void Session::on_upstream_lost() {
+  // A Redis that could not be reached at all may be down: absent keys are still answered, the first
+  // command that needs it ends the session. A connection that was up and is closed ends it at once,
+  // as Redis's own close would.
+  if (contact_ != Contact::none || phase_ == Phase::client_finished) {
+    end_when_written();
+  }
+}
+
 }  // namespace cuckooguard::proxy

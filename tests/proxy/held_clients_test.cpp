@@ -1,9 +1,8 @@
-#include "proxy/held_clients.h"
-
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "proxy/client_lists.h"
 #include "simulation/sim_loop.h"
 
 namespace cuckooguard::proxy {

@@ -1,10 +1,9 @@
-#include "proxy/idle_clients.h"
-
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "proxied_client.h"
+#include "proxy/client_lists.h"
 
 namespace cuckooguard::proxy {
 namespace {
