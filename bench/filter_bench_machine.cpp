@@ -71,7 +71,7 @@ double thread_seconds() {
 
 MemoryCost measure_memory(std::uint64_t bytes) {
   const std::uint64_t lines = std::max<std::uint64_t>(bytes / 64, 1024);
-  const filter::PageMemory memory(lines * kWordsPerLine, false);
+  const filter::PageMemory memory(lines * kWordsPerLine);
   link_lines(memory.words(), lines);
   MemoryCost best{1e9, 1e9};
   for (int pass = 0; pass < kPasses; ++pass) {

@@ -10,15 +10,6 @@
 namespace cuckooguard::harness {
 namespace {
 
-keyspace::Keyspace keyspace_of(const config::Config& config) {
-  std::vector<keyspace::NamespaceTemplates> all;
-  all.reserve(config.namespaces.size());
-  for (const config::Namespace& ns : config.namespaces) {
-    all.push_back({.name = ns.name, .templates = ns.keys, .canonical_keys = ns.canonical_keys});
-  }
-  return keyspace::Keyspace::build(std::move(all)).value();
-}
-
 std::string all_rows_of(const GuardedTable& table) {
   return "SELECT " + table.columns + " FROM " + table.table;
 }
@@ -28,7 +19,7 @@ std::string all_rows_of(const GuardedTable& table) {
 GuardedFilters::GuardedFilters(std::vector<GuardedTable> tables, const std::string& namespaces_yaml)
     : tables_(std::move(tables)),
       config_(config::testing::config_of(Configuration{.namespaces = namespaces_yaml}.yaml())),
-      keyspace_(keyspace_of(config_)) {
+      keyspace_(config::keyspace_of(config_)) {
   lives_.reserve(config_.namespaces.size());
   for (const config::Namespace& ns : config_.namespaces) {
     parts_.emplace_back(epochs_, filter::random_secret());

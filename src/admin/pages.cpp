@@ -8,8 +8,8 @@
 
 #include <boost/json.hpp>
 
-#include "http/target.h"
-#include "views/identity_list.h"
+#include "http/message.h"
+#include "views/check.h"
 #include "views/metrics.h"
 #include "views/page_text.h"
 #include "views/status.h"
@@ -21,15 +21,19 @@ namespace json = boost::json;
 using http::refusal;
 using http::Response;
 
-constexpr std::string_view kReads = "GET, HEAD";
+constexpr std::string_view kPost = "POST";
 
 Response of_json(unsigned status, const json::value& body) {
   return {.status = status, .body = json::serialize(body) + "\n"};
 }
 
-Response not_allowed(std::string_view allow) {
+bool is_one_of(std::string_view method, std::string_view methods) {
+  return methods == kPost ? method == kPost : method == "GET" || method == "HEAD";
+}
+
+Response not_allowed(std::string_view methods) {
   Response response = refusal(405, "method_not_allowed", "This page does not have this method.");
-  response.allow = allow;
+  response.allow = methods;
   return response;
 }
 
@@ -56,15 +60,15 @@ std::optional<Response> refusal_of(http::BearerToken::Verdict verdict) {
 }  // namespace
 
 const Pages::Page* Pages::find(std::string_view path) {
-  static constexpr std::array<Page, 8> kPages{
-      {{.path = "/", .needs_token = false, .is_for_all = false, .answer = &Pages::page},
-       {.path = "/livez", .needs_token = false, .is_for_all = true, .answer = &Pages::livez},
-       {.path = "/readyz", .needs_token = false, .is_for_all = true, .answer = &Pages::readyz},
-       {.path = "/v1/check/", .needs_token = true, .is_for_all = false, .answer = &Pages::check},
-       {.path = "/-/reload", .needs_token = true, .is_for_all = false, .answer = &Pages::reload},
-       {.path = "/status", .needs_token = true, .is_for_all = false, .answer = &Pages::status},
-       {.path = "/history", .needs_token = true, .is_for_all = false, .answer = &Pages::history},
-       {.path = "/metrics", .needs_token = true, .is_for_all = false, .answer = &Pages::metrics}}};
+  static constexpr auto kPages = std::to_array<Page>(
+      {{.path = "/", .answer = &Pages::page, .needs_token = false},
+       {.path = "/livez", .answer = &Pages::livez, .needs_token = false, .is_for_all = true},
+       {.path = "/readyz", .answer = &Pages::readyz, .needs_token = false, .is_for_all = true},
+       {.path = "/v1/check/", .answer = &Pages::check, .methods = {}},
+       {.path = "/-/reload", .answer = &Pages::reload, .methods = kPost},
+       {.path = "/status", .answer = &Pages::status},
+       {.path = "/history", .answer = &Pages::history},
+       {.path = "/metrics", .answer = &Pages::metrics}});
   const auto* const found = std::ranges::find_if(kPages, [&](const Page& page) {
     const bool has_below = page.path.size() > 1 && page.path.ends_with('/');
     return has_below ? path.starts_with(page.path) : path == page.path;
@@ -72,11 +76,7 @@ const Pages::Page* Pages::find(std::string_view path) {
   return found == kPages.end() ? nullptr : found;
 }
 
-bool Pages::is_read(const ParsedRequest& request) {
-  return request.method == "GET" || request.method == "HEAD";
-}
-
-// What is there is told to nobody who may not ask for it.
+// Without the token nobody learns which pages exist, and which methods they have.
 Response Pages::answer(const http::Request& request) {
   const auto target = http::parse_target(request.target);
   if (!target) {
@@ -97,6 +97,9 @@ Response Pages::answer(const http::Request& request) {
   if (page == nullptr) {
     return refusal(400, "unknown_page", "There is no such page (404 is kept for /v1/check).");
   }
+  if (!page->methods.empty() && !is_one_of(request.method, page->methods)) {
+    return not_allowed(page->methods);
+  }
   const filter::EpochScope reading(parts_.reader);
   return (this->*page->answer)({.method = request.method,
                                 .path = target->path.substr(page->path.size()),
@@ -108,9 +111,6 @@ Response Pages::answer(const http::Request& request) {
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): find() has pointers to members
 Response Pages::page(const ParsedRequest& request) {
-  if (!is_read(request)) {
-    return not_allowed(kReads);
-  }
   const views::PageText& text = views::page_text();
   Response response{.content_type = "text/html; charset=utf-8",
                     .etag = text.etag,
@@ -124,9 +124,6 @@ Response Pages::page(const ParsedRequest& request) {
 }
 
 Response Pages::livez(const ParsedRequest& request) {
-  if (!is_read(request)) {
-    return not_allowed(kReads);
-  }
   json::array stalled;
   const guard::TimePoint now = parts_.now();
   for (views::Heartbeat& heartbeat : parts_.process_state.heartbeats) {
@@ -142,13 +139,8 @@ Response Pages::livez(const ParsedRequest& request) {
   return of_json(is_live ? 200 : 503, body);
 }
 
-// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are
-// not
 // NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members
 Response Pages::readyz(const ParsedRequest& request) {
-  if (!is_read(request)) {
-    return not_allowed(kReads);
-  }
   const views::ProcessState& process_state = parts_.process_state;
   const bool is_listening = process_state.is_listening.load(std::memory_order_relaxed);
   const bool is_draining = process_state.is_draining.load(std::memory_order_relaxed);
@@ -195,29 +187,20 @@ Response Pages::status(const ParsedRequest& request) {
   const std::string number = http::parameter(request.query, "events_after").value_or("");
   std::uint64_t events_after = 0;
   std::from_chars(number.data(), number.data() + number.size(), events_after);
-  return is_read(request) ? Response{.body = views::status_json(look(), events_after)}
-                          : not_allowed(kReads);
+  return {.body = views::status_json(look(), events_after)};
 }
 
-// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are
-// not
-Response Pages::history(const ParsedRequest& request) {
-  return is_read(request) ? Response{.body = history_.json()} : not_allowed(kReads);
+// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members
+Response Pages::history(const ParsedRequest& /*request*/) {
+  return {.body = history_.json()};
 }
 
-Response Pages::metrics(const ParsedRequest& request) {
-  return is_read(request)
-             ? Response{.body = views::metrics_text(look()), .content_type = views::kMetricsType}
-             : not_allowed(kReads);
+Response Pages::metrics(const ParsedRequest& /*request*/) {
+  return {.body = views::metrics_text(look()), .content_type = views::kMetricsType};
 }
 
-// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are
-// not
 // NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members
 Response Pages::reload(const ParsedRequest& request) {
-  if (request.method != "POST") {
-    return not_allowed("POST");
-  }
   const guard::Process* const process = parts_.guard.parts().process;
   if (process == nullptr || process->reloads == nullptr) {
     return refusal(503, "no_configuration", "This guard has no configuration file.");
@@ -255,9 +238,10 @@ Response Pages::check(const ParsedRequest& request) {
     return refusal(400, "unknown_namespace", "The configuration has no namespace of this name.");
   }
   if (slash == std::string_view::npos) {
-    return request.method == "POST" ? check_list(*ns, request.body) : not_allowed("POST");
+    return is_one_of(request.method, kPost) ? check_list(*ns, request.body) : not_allowed(kPost);
   }
-  return is_read(request) ? check_one(*ns, request.path.substr(slash + 1)) : not_allowed(kReads);
+  return is_one_of(request.method, kReads) ? check_one(*ns, request.path.substr(slash + 1))
+                                           : not_allowed(kReads);
 }
 
 Response Pages::check_one(std::uint32_t ns, std::string_view path) {

@@ -4,7 +4,7 @@
 //                                       the two behind it
 //   GET  /status                        what there is to know, as JSON (views/status.h);
 //                                       ?events_after=NUMBER: newer ones only
-//   GET  /history                       the last minutes of its totals (views/history.h)
+//   GET  /history                       the last minutes of its totals (views/totals.h)
 //   GET  /livez                         200 while every event loop turns, else 503
 //   GET  /readyz                        200 while clients are accepted, else 503. Not about
 //                                       databases: while one lags everything passes, and taking the
@@ -14,17 +14,17 @@
 //                                       "reason": ...}; several values: a segment each, in the
 //                                       order of the first template's placeholders, each
 //                                       percent-encoded ('/' is %2F)
-//   POST /v1/check/NAMESPACE            a list of identities (views/identity_list.h) -> a list of
+//   POST /v1/check/NAMESPACE            a list of identities (views/check.h) -> a list of
 //                                       booleans: may it exist?
 //   POST /-/reload                      reads the configuration file again: 200 and, a line each,
 //                                       what needs a restart; 422 and what is wrong: all is as
-//                                       before (guard/reloads.h). As text, when it has ended
+//                                       before (guard/process.h). As text, when it has ended
 //   GET  /metrics                       numbers for Prometheus (views/metrics.h)
 //
 // 404 says one thing here and nothing else, because gateways look at the status alone: no row has
 // this identity. A page or a namespace that does not exist, and an identity that cannot be read,
 // are 400. Other errors: 401 no or another token, 403 asked under a foreign name or by a foreign
-// page (http/allowed_hosts.h), 405 with Allow, 503 no token can be read; of the connection
+// page (http/access.h), 405 with Allow, 503 no token can be read; of the connection
 // (http/server.h): 408, 413, 431, 503. Bodies are JSON: {"error": "unknown_namespace",
 // "message": "..."}. HEAD is GET without a body.
 //
@@ -32,7 +32,7 @@
 // Neither does / need a token: it has nothing of this process in it, and asks people for theirs.
 //
 // Threads: the admin thread's. Lifetimes: its parts outlive it. Errors: responses.
-// Limits: as http::Limits and views/identity_list.h say.
+// Limits: as http::Limits and views/check.h say.
 #pragma once
 
 #include <functional>
@@ -42,14 +42,13 @@
 
 #include "filter/epochs.h"
 #include "guard/guard.h"
-#include "http/allowed_hosts.h"
-#include "http/bearer_token.h"
+#include "http/access.h"
 #include "http/message.h"
 #include "views/check.h"
 #include "views/filter_probe.h"
-#include "views/history.h"
 #include "views/model.h"
 #include "views/process_state.h"
+#include "views/totals.h"
 
 namespace cuckooguard::admin {
 
@@ -86,15 +85,16 @@ class Pages {
     std::string_view if_none_match;
     io::TimePoint since;
   };
+  static constexpr std::string_view kReads = "GET, HEAD";
   struct Page {
     std::string_view path;  // ends in '/': all below it, but of "/"
-    bool needs_token;
-    bool is_for_all;  // under any name, from any page of a browser: probes
     http::Response (Pages::*answer)(const ParsedRequest&);
+    std::string_view methods = kReads;  // as Allow has them; empty: `answer` looks at them
+    bool needs_token = true;
+    bool is_for_all = false;  // under any name, from any page of a browser: probes
   };
 
   static const Page* find(std::string_view path);
-  static bool is_read(const ParsedRequest& request);
 
   http::Response page(const ParsedRequest& request);
   http::Response livez(const ParsedRequest& request);

@@ -20,7 +20,7 @@
 #include "app/endpoints.h"
 #include "app/machine.h"
 #include "app/start_report.h"
-#include "config/environment.h"
+#include "config/config_file.h"
 #include "config/password_file.h"
 #include "filled/local_store.h"
 #include "filled/log_entry.h"

@@ -60,7 +60,6 @@
 #include "guard/filled.h"
 #include "guard/guard.h"
 #include "guard/process.h"
-#include "guard/reloads.h"
 #include "io/asio_loop.h"
 #include "io/clock.h"
 #include "io/listener.h"
@@ -72,7 +71,6 @@
 #include "source/file_stamp.h"
 #include "source/source.h"
 #include "source/storage_directory.h"
-#include "views/event_list.h"
 #include "views/process_state.h"
 
 namespace cuckooguard::app {
@@ -290,7 +288,7 @@ class ReloadThread final : public guard::Reloads {
   std::jthread thread_;
 };
 
-// The log's last events for the page (views/event_list.h): those that are written, at info and
+// The log's last events for the page (views/process_state.h): those that are written, at info and
 // above, but never a key, even where the log shows them.
 //
 // Threads: any. Lifetimes: the log shares it. Limits: kLinesMax events, kLineBytesMax of each.

@@ -34,9 +34,9 @@
 #include <vector>
 
 #include "cluster/map.h"
-#include "config/address.h"
 #include "config/config.h"
-#include "guard/nodes.h"
+#include "config/sources.h"
+#include "guard/process.h"
 #include "io/blocking_thread.h"
 #include "io/clock.h"
 #include "io/tls_credentials.h"

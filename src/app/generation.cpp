@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <stdexcept>
 #include <utility>
 
-#include "app/keyspace_of.h"
-#include "app/refusals.h"
+#include "app/load_report.h"
 #include "app/source_kinds.h"
+#include "config/config.h"
+#include "guard/trouble.h"
 #include "io/clock.h"
 
 namespace cuckooguard::app {
@@ -19,6 +21,17 @@ std::shared_ptr<const Ground> ground_of(config::Config config) {
   keyspace::Keyspace keyspace = keyspace_of(config);
   return std::make_shared<const Ground>(
       Ground{.config = std::move(config), .keyspace = std::move(keyspace)});
+}
+
+bool is_rival_of(const config::Namespace& space, std::string_view prefix) {
+  return std::ranges::any_of(space.keys, [prefix](const keyspace::KeyTemplate& key) {
+    return prefix.starts_with(key.literal_prefix()) || key.literal_prefix().starts_with(prefix);
+  });
+}
+
+// Progress and states are told by table: "users/user_3".
+std::string_view namespace_of(std::string_view told) {
+  return told.substr(0, told.find('/'));
 }
 
 }  // namespace
@@ -342,6 +355,135 @@ void Generation::start_sources() {
 void Generation::stop_sources() {
   for (const Space& space : spaces_) {
     space.source->stop();
+  }
+}
+
+Definition definition_of(const config::Config& config, std::size_t ns) {
+  const config::Namespace& space = config.namespaces.at(ns);
+  Definition all{
+      .name = space.name,
+      .canonical_keys = space.canonical_keys,
+      .rows = space.source,
+      .source = *std::ranges::find(config.sources, space.source.from, &config::Source::name),
+      .fresh_ids = space.fresh_ids,
+      .filter = space.filter};
+  // For how long readers wait, which no source knows of.
+  all.source.strict_hold = config::Source{}.strict_hold;
+  for (const keyspace::KeyTemplate& key : space.keys) {
+    all.keys.push_back(key.text());
+  }
+  for (const config::Namespace& other : config.namespaces) {
+    for (const keyspace::KeyTemplate& key : other.keys) {
+      if (&other != &space && is_rival_of(space, key.literal_prefix())) {
+        all.rivals.push_back((other.canonical_keys ? "canonical " : "") + key.text());
+      }
+    }
+  }
+  std::ranges::sort(all.rivals);  // the order of the file is of no matter
+  return all;
+}
+
+std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> RunningSource::make(
+    const Parts& parts) {
+  std::shared_ptr<RunningSource> running(new RunningSource(parts));
+  const Ground& ground = *running->ground_;
+  std::vector<source::Target> targets;
+  for (const Fed& fed : running->fed_) {
+    targets.push_back({ground.keyspace, fed.ns, ground.config.namespaces[fed.ns], *fed.filter});
+  }
+  const source::SourceKind& kind = kind_of(parts.settings);
+  const bool keeps_nothing = parts.is_beside && kind.beside != nullptr;
+  const config::Source settings = keeps_nothing ? kind.beside(parts.settings) : parts.settings;
+  if (parts.must_be_readable) {
+    if (auto refusals = kind.check(settings, targets, io::now_since_boot); !refusals.empty()) {
+      return std::unexpected(std::move(refusals));
+    }
+  }
+  auto made = source::make_source(kind,
+                                  {.settings = settings,
+                                   .targets = targets,
+                                   .observer = running->report_,
+                                   .clock = io::now_since_boot,
+                                   .storage = keeps_nothing ? source::Storage{} : parts.storage,
+                                   .redis = parts.redis,
+                                   .questions = &running->questions_});
+  if (!made) {
+    return std::unexpected(std::move(made.error()));
+  }
+  running->source_ = std::move(*made);
+  return running;
+}
+
+std::uint32_t RunningSource::number_of(std::string_view ns) const {
+  const auto found = std::ranges::find_if(
+      fed_, [this, ns](const Fed& fed) { return ground_->config.namespaces[fed.ns].name == ns; });
+  if (found == fed_.end()) {
+    throw std::logic_error("a namespace is looked for in the source of another one");
+  }
+  return found->ns;
+}
+
+void RunningSource::Report::abandon(std::string_view ns) {
+  const std::lock_guard lock(mutex_);
+  abandoned_.emplace(ns);
+}
+
+bool RunningSource::Report::is_abandoned(std::string_view ns) {
+  const std::lock_guard lock(mutex_);
+  return abandoned_.contains(namespace_of(ns));
+}
+
+void RunningSource::Report::on_progress(const source::Progress& progress) {
+  if (!is_abandoned(progress.ns)) {
+    report_.on_progress(progress);
+  }
+}
+
+void RunningSource::Report::on_state(std::string_view ns,
+                                     filter::State state,
+                                     std::string_view why) {
+  if (is_abandoned(ns)) {
+    return;
+  }
+  const auto overlay = overlays_.find(namespace_of(ns));
+  // A strict namespace hides no row for want of what was written before the start.
+  if (state == filter::State::ready && lifts_holds_ && overlay != overlays_.end() &&
+      is_strict(overlay->first)) {
+    const auto held = overlay->second->holds_all(io::now_since_boot());
+    if (held && held->because == guard::Overlay::Hold::begun) {
+      overlay->second->hold_all_no_more();
+    }
+  }
+  if (state == filter::State::ready && overlay != overlays_.end()) {
+    report_.on_state(ns, state, guard::why_all_are_held(*overlay->second, io::now_since_boot()));
+  } else {
+    report_.on_state(ns, state, why);
+  }
+}
+
+bool RunningSource::Report::is_strict(std::string_view ns) const {
+  const auto& all = ground_->config.namespaces;
+  const auto found = std::ranges::find(all, ns, &config::Namespace::name);
+  const std::optional<config::AbsentReply>& reply = found->absent_reply;
+  const bool has_marker = reply && !reply->nil;
+  return found->consistency == config::Consistency::strict ||
+         (found->consistency == config::Consistency::automatic && has_marker &&
+          questions_.serves_strict());
+}
+
+void RunningSource::Report::on_restored(std::string_view ns) {
+  if (!is_abandoned(ns)) {
+    report_.on_restored(ns);
+  }
+}
+
+void RunningSource::Report::on_trouble(std::string_view source, std::string_view what) {
+  report_.on_trouble(source, what);
+}
+
+void RunningSource::Report::on_resumed(std::string_view ns) {
+  if (const auto overlay = overlays_.find(ns); lifts_holds_ && overlay != overlays_.end()) {
+    overlay->second->hold_all_no_more();
   }
 }
 

@@ -8,16 +8,18 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "log/event_log.h"
 #include "source/source.h"
-#include "views/load_board.h"
+#include "views/process_state.h"
 
 namespace cuckooguard::app {
 
@@ -51,5 +53,36 @@ class LoadReport final : public source::Observer {
 
 // "users: 410,000 of 1,000,000 rows, 41 %, 3,100,000 rows/s, 0.2 s left"
 std::string describe(const source::Progress& progress);
+
+// Why a source cannot be read, for people: each cause once, with the namespaces and tables that it
+// is of. A database of a hundred shards is missing one grant, not a hundred.
+//
+// Threads: none of its own.
+// Limits: of each cause kNamesMax namespaces and tables are named, and the others counted.
+class Refusals {
+ public:
+  static constexpr std::size_t kNamesMax = 12;
+
+  Refusals() = default;
+  explicit Refusals(const std::vector<source::Refusal>& all);
+
+  void add(const source::Refusal& refusal);
+  bool is_empty() const { return causes_.empty(); }
+  // What the source as a whole, or this namespace, cannot do is told already.
+  bool explain(std::string_view ns) const;
+  // "source shop, namespaces users, guests, tables user_1, user_2: table `user_1` has no primary
+  // key"
+  std::vector<std::string> sentences(std::string_view source) const;
+
+ private:
+  struct Cause {
+    std::string gist;  // what is refused, whichever table it is of
+    std::string what;  // of the first
+    std::vector<std::string> namespaces;
+    std::vector<std::string> tables;
+  };
+
+  std::vector<Cause> causes_;
+};
 
 }  // namespace cuckooguard::app

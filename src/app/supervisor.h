@@ -28,7 +28,7 @@
 #include "io/clock.h"
 #include "log/event_log.h"
 #include "source/source.h"
-#include "views/heartbeat.h"
+#include "views/process_state.h"
 
 namespace cuckooguard::app {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "app/assembly.h"
-#include "config/value_text.h"
+#include "config/values.h"
 #include "guard/advice.h"
 #include "io/clock.h"
 

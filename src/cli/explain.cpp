@@ -6,10 +6,10 @@
 #include <fmt/ranges.h>
 #include <hiredis/hiredis.h>
 
-#include "app/keyspace_of.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/redis_call.h"
+#include "config/config.h"
 #include "config/config_file.h"
 #include "keyspace/identity.h"
 #include "keyspace/keyspace.h"
@@ -122,7 +122,7 @@ int Explain::run() const {
 }
 
 std::string explain_key(const config::Config& config, std::string_view key) {
-  const keyspace::Keyspace keyspace = app::keyspace_of(config);
+  const keyspace::Keyspace keyspace = config::keyspace_of(config);
   Lines lines;
   lines.add("key", printable(key));
   keyspace::IdentityBuffer scratch;

@@ -10,7 +10,7 @@
 #include "cli/output.h"
 #include "filter/filter_file.h"
 #include "filter/isolated_rows.h"
-#include "filter/secret_file.h"
+#include "filter/key_hash.h"
 #include "keyspace/keyspace.h"
 #include "keyspace/printable.h"
 

@@ -19,8 +19,7 @@
 #include <hiredis/hiredis.h>
 #include <unistd.h>
 
-#include "app/keyspace_of.h"
-#include "app/refusals.h"
+#include "app/load_report.h"
 #include "app/source_kinds.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -359,7 +358,7 @@ class Interview {
     if (!plan.failures.empty()) {
       return plan.failures;
     }
-    const keyspace::Keyspace keyspace = app::keyspace_of(*config);
+    const keyspace::Keyspace keyspace = config::keyspace_of(*config);
     const std::string example = answer("--example");
     keyspace::IdentityBuffer scratch;
     if (!example.empty() &&

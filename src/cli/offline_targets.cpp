@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-#include "app/keyspace_of.h"
+#include "config/config.h"
 
 namespace cuckooguard::cli {
 OfflineTargets::OfflineTargets(const config::Config& config)
-    : config_(config), keyspace_(app::keyspace_of(config)) {
+    : config_(config), keyspace_(config::keyspace_of(config)) {
   for (std::size_t ns = 0; ns < config.namespaces.size(); ++ns) {
     parts_.emplace_back(epochs_, filter::random_secret());
   }

@@ -8,11 +8,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "app/refusals.h"
+#include "app/load_report.h"
 #include "app/source_kinds.h"
 #include "cli/offline_targets.h"
 #include "cli/output.h"
-#include "config/value_text.h"
+#include "config/values.h"
 #include "filter/exact_counts.h"
 #include "guard/grouped.h"
 #include "source/load_sizing.h"

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "app/refusals.h"
+#include "app/load_report.h"
 #include "cli/offline_targets.h"
 #include "cli/options.h"
 #include "cli/output.h"

@@ -1,6 +1,8 @@
 #include "config/config.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -43,6 +45,14 @@ std::vector<keyspace::NamespaceTemplates> namespace_templates(const Config& conf
     result.push_back({space.name, space.keys, space.canonical_keys});
   }
   return result;
+}
+
+keyspace::Keyspace keyspace_of(const Config& config) {
+  auto built = keyspace::Keyspace::build(namespace_templates(config));
+  if (!built) {
+    throw std::logic_error("a checked configuration has no ambiguous templates");
+  }
+  return std::move(*built);
 }
 
 }  // namespace cuckooguard::config

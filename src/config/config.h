@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "config/address.h"
 #include "config/filled.h"
 #include "config/sources.h"
 #include "keyspace/key_template.h"
@@ -274,5 +273,8 @@ struct Config {
 
 // What keyspace::Keyspace::build asks for, in the order of Config::namespaces.
 std::vector<keyspace::NamespaceTemplates> namespace_templates(const Config& config);
+// The keyspace of a configuration that has been read. Throws std::logic_error if templates are
+// ambiguous, which reading a configuration rules out.
+keyspace::Keyspace keyspace_of(const Config& config);
 
 }  // namespace cuckooguard::config

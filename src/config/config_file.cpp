@@ -1,6 +1,7 @@
 #include "config/config_file.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <system_error>
 
@@ -19,6 +20,15 @@ std::vector<Diagnostic> cannot_read(const std::string& path, int error_number) {
 }
 
 }  // namespace
+
+EnvironmentLookup process_environment() {
+  return [](std::string_view name) -> std::optional<std::string> {
+    // Read at start-up and on reload, by main's thread; nobody calls setenv.
+    const char* const value =
+        std::getenv(std::string(name).c_str());  // NOLINT(concurrency-mt-unsafe)
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  };
+}
 
 std::expected<EffectiveConfig, std::vector<Diagnostic>> parse_effective(
     std::string_view yaml,

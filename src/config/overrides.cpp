@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "config/config_file.h"
-#include "config/key_list.h"
+#include "config/section.h"
 
 namespace cuckooguard::config {
 namespace {

@@ -11,8 +11,6 @@
 
 #include "config/config.h"
 #include "config/nearest.h"
-#include "config/places.h"
-#include "config/read_namespace.h"
 #include "config/section.h"
 #include "config/section_table.h"
 #include "keyspace/keyspace.h"
@@ -66,11 +64,6 @@ constexpr auto kDedupe = section<Dedupe>(
     value("capacity", &Dedupe::capacity, parse_items),
     value("false_positive_rate", &Dedupe::false_positive_rate, parse_rate));
 
-std::span<const KeyList> named_sections() {
-  static constexpr std::array kSections = {kNamed.keys()};
-  return kSections;
-}
-
 void read_named(const Section& section, FilledFilters& out) {
   const Reading inside = section.reading_inside("named");
   for (const Entry& entry : section.named_entries("named")) {
@@ -106,7 +99,7 @@ void check_templates(const Section& section, const FilledFilters& filters) {
 constexpr auto kFilters =
     section<FilledFilters>(
         "filters",
-        ReadBy<FilledFilters>{"named", read_named, named_sections},
+        ReadBy<FilledFilters>{"named", read_named, sections_of<kNamed>},
         ReadBy<FilledFilters>{"allow_reserve",
                               [](const Section& section, FilledFilters& out) {
                                 read_templates(section, "allow_reserve", out.allow_reserve);
@@ -136,19 +129,6 @@ constexpr auto kFilters =
                            "log: it has no braces, they are put around it");
           }
         });
-
-void read_filters(const Section& top, Config& config) {
-  kFilters.read(top.inside("filters", kFilters.keys()), config.filters);
-}
-
-std::span<const KeyList> filter_sections() {
-  static const std::vector<KeyList> kAll = [] {
-    std::vector<KeyList> all;
-    kFilters.collect(all);
-    return all;
-  }();
-  return kAll;
-}
 
 using namespace std::chrono_literals;
 
@@ -231,6 +211,68 @@ std::string text_of_mode(const std::optional<std::uint32_t>& mode) {
   return mode ? fmt::format("{:04o}", *mode) : std::string();
 }
 
+// `listen.tls` and `upstream.tls`: true, false, or a section. What stands in the files is looked at
+// when they are used (io/tls_credentials.h).
+
+constexpr auto kListenTls =
+    section<ListenTls>("listen.tls",
+                       value("cert", &ListenTls::cert, parse_text).required(),
+                       value("key", &ListenTls::key, parse_text).required(),
+                       text("client_ca", &ListenTls::client_ca));
+
+constexpr auto kUpstreamTls =
+    section<UpstreamTls>("upstream.tls",
+                         text("ca", &UpstreamTls::ca),
+                         text("cert", &UpstreamTls::cert),
+                         text("key", &UpstreamTls::key),
+                         text("server_name", &UpstreamTls::server_name),
+                         value("verify", &UpstreamTls::verify, parse_bool))
+        .checked_by([](const Section& section, UpstreamTls& tls) {
+          if (tls.cert.empty() != tls.key.empty()) {
+            section.report(section.place_of(tls.cert.empty() ? "key" : "cert"),
+                           "cert and key are of use only together");
+          }
+        });
+
+// What the section has, or the defaults where TLS is only switched on.
+template <typename Table, typename Struct>
+bool read_tls(const Section& outer, const Table& table, Struct& out) {
+  const Entry* const entry = outer.find("tls");
+  if (entry != nullptr && entry->value.kind != TreeNode::Kind::scalar) {
+    table.read(outer.inside("tls", table.keys()), out);
+    return true;
+  }
+  bool is_on = false;
+  outer.read("tls", is_on, parse_bool);
+  return is_on;
+}
+
+void read_listen_tls(const Section& section, Listen& out) {
+  ListenTls tls;
+  if (!read_tls(section, kListenTls, tls)) {
+    return;
+  }
+  if (const Entry* const entry = section.find("tls"); entry->value.kind == TreeNode::Kind::scalar) {
+    section.report(entry->value.place,
+                   "tls: a server needs a certificate: tls: { cert: FILE, key: FILE }");
+    return;
+  }
+  out.tls = std::move(tls);
+}
+
+void read_upstream_tls(const Section& upstream, Upstream& out) {
+  UpstreamTls tls;
+  if (!read_tls(upstream, kUpstreamTls, tls)) {
+    return;
+  }
+  if (tls.verify && tls.server_name.empty() && out.address.is_unix()) {
+    upstream.report(upstream.place_of("tls"),
+                    "tls: a Unix socket has no host that a certificate could be for: give the "
+                    "server_name that it is for, or verify: false");
+  }
+  out.tls = std::move(tls);
+}
+
 // `listen: host:port`, or a mapping with more, or a list of those.
 constexpr auto kListen =
     section<Listen>("listen",
@@ -240,7 +282,7 @@ constexpr auto kListen =
                     value("announce", &Listen::announce, parse_announced_host).at_start(),
                     value("mode", &Listen::mode, parse_file_mode, text_of_mode).at_start(),
                     text("group", &Listen::group).at_start(),
-                    ReadBy<Listen>{"tls", read_listen_tls, listen_tls_sections})
+                    ReadBy<Listen>{"tls", read_listen_tls, sections_of<kListenTls>})
         .or_only("address")
         .checked_by([](const Section& section, Listen& listen) {
           if (listen.nodes && listen.address != Listen{}.address) {
@@ -318,7 +360,7 @@ constexpr auto kUpstream =
               bounded<milliseconds>(parse_duration, 500ms, 1h, "must be from 500ms to 1h")),
         choice("acl", &Upstream::acl, kAcls),
         Inside{"control", &Upstream::control, kControl},
-        ReadBy<Upstream>{"tls", read_upstream_tls, upstream_tls_sections},
+        ReadBy<Upstream>{"tls", read_upstream_tls, sections_of<kUpstreamTls>},
         list("cluster", &Upstream::cluster, parse_upstream_address).at_start(),
         value("split_mset", &Upstream::split_mset, parse_bool),
         list("sentinels", &Upstream::sentinels, parse_upstream_address).at_start(),
@@ -385,7 +427,7 @@ constexpr auto kTop = section<Config>(
     Inside{"upstream", &Config::upstream, kUpstream},
     ReadBy<Config>{"sources", read_sources, source_sections},
     ReadBy<Config>{"namespaces", read_namespaces, namespace_sections},
-    ReadBy<Config>{"filters", read_filters, filter_sections},
+    Inside{"filters", &Config::filters, kFilters},
     Inside{"storage", &Config::storage, kStorage},
     Inside{"limits", &Config::limits, kLimits},
     Inside{"admin", &Config::admin, kAdmin},

@@ -7,13 +7,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/config.h"
 #include "config/config_file.h"
 #include "config/diagnostic.h"
 #include "config/effective.h"
-#include "config/places.h"
 #include "config/section.h"
 #include "config/yaml_tree.h"
 
@@ -25,17 +25,15 @@ namespace cuckooguard::config {
 std::optional<Source> read_source(const Reading& reading, const Entry& entry);
 std::span<const KeyList> source_sections();
 
-// Reads `listen.tls` and `upstream.tls`: true, false, or a section.
-//
-// Errors: to the Report. What stands in the files is looked at when they are used
-//   (io/tls_credentials.h).
+// `namespaces.NAME` -> Namespace, as far as it can be judged without the rest of the file.
+Namespace read_namespace(const Reading& reading, const Entry& entry, NamespacePlaces& places);
+std::span<const KeyList> namespace_sections();
 
-void read_listen_tls(const Section& section, Listen& out);
-std::span<const KeyList> listen_tls_sections();
-
-// Once the address is read.
-void read_upstream_tls(const Section& upstream, Upstream& out);
-std::span<const KeyList> upstream_tls_sections();
+// The places of those that are one; the others are reported.
+std::vector<Place> read_key_templates(const Section& section,
+                                      std::string_view key,
+                                      Section::EmptyList empty,
+                                      std::vector<keyspace::KeyTemplate>& out);
 
 // What must hold between the parts of a configuration: names that are referred to exist, templates
 // do not contradict each other, the guard does not listen on its own upstream.

@@ -1,5 +1,3 @@
-#include "config/read_namespace.h"
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -9,6 +7,7 @@
 
 #include "config/absent_presets.h"
 #include "config/nearest.h"
+#include "config/read_config.h"
 #include "config/section_table.h"
 #include "keyspace/printable.h"
 

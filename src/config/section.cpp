@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "config/environment.h"
 #include "config/nearest.h"
+#include "config/yaml_tree.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -28,6 +28,29 @@ std::optional<std::string_view> section_with(std::string_view key) {
 bool is_variable(std::string_view raw) {
   return raw.starts_with("${") && raw.ends_with('}') &&
          looks_like_a_name(raw.substr(2, raw.size() - 3));
+}
+
+// What stands between `${` and `}`.
+Parsed<std::string> value_of(std::string_view inside, const EnvironmentLookup& environment) {
+  const std::size_t name_end = std::min(inside.find(":-"), inside.size());
+  const std::string_view name = inside.substr(0, name_end);
+  if (!looks_like_a_name(name)) {
+    return std::unexpected(
+        "has a ${...} that does not name a variable; a literal ${ is written $${");
+  }
+  const std::optional<std::string> value = environment(name);
+  if (value && !value->empty()) {
+    return *value;
+  }
+  if (name_end < inside.size()) {
+    return std::string(inside.substr(name_end + 2));
+  }
+  if (!value) {
+    return std::unexpected(fmt::format(
+        "needs the environment variable {0}, which is not set; ${{{0}:-text}} gives a default",
+        name));
+  }
+  return std::string();
 }
 
 }  // namespace
@@ -296,6 +319,34 @@ void Section::report(Place place, std::string what) const {
 void Section::report(const Entry& entry, std::string_view what) const {
   const std::string value = keys_.may_hold_secrets ? "the value" : shown(entry.value.text);
   reading_.report.add(entry.value.place, fmt::format("{}: {} {}", entry.key, value, what));
+}
+
+Parsed<std::string> expand(std::string_view text, const EnvironmentLookup& environment) {
+  std::string result;
+  while (true) {
+    const std::size_t at = text.find("${");
+    if (at == std::string_view::npos) {
+      result += text;
+      return result;
+    }
+    if (at > 0 && text[at - 1] == '$') {
+      result += text.substr(0, at - 1);
+      result += "${";
+      text.remove_prefix(at + 2);
+      continue;
+    }
+    const std::size_t end = text.find('}', at);
+    if (end == std::string_view::npos) {
+      return std::unexpected("has a ${ without its }; a literal ${ is written $${");
+    }
+    const Parsed<std::string> value = value_of(text.substr(at + 2, end - at - 2), environment);
+    if (!value) {
+      return value;
+    }
+    result += text.substr(0, at);
+    result += *value;
+    text.remove_prefix(end + 1);
+  }
 }
 
 }  // namespace cuckooguard::config

@@ -18,13 +18,49 @@
 #include "config/config_file.h"
 #include "config/diagnostic.h"
 #include "config/effective.h"
-#include "config/key_list.h"
-#include "config/places.h"
-#include "config/value_text.h"
 #include "config/values.h"
 #include "config/yaml_tree.h"
 
 namespace cuckooguard::config {
+
+// The keys that a section of the configuration can have: what unknown keys are held against. They
+// come from the tables of settings (section_table.h), where each key has a row.
+struct KeyList {
+  std::string_view
+      section;  // path in the file; `*` stands for a name the operator chooses; "" is the top
+  std::span<const std::string_view> keys;
+  bool may_hold_secrets = false;  // what stands here is never shown in a diagnostic
+  std::string_view short_form{};  // the key that a value stands for where the section should be
+};
+
+// The key lists of all sections, from the top.
+std::span<const KeyList> all_sections();
+
+// Where in the file the parts of a Config stand, for checks that can only be made once all is read.
+struct NamespacePlaces {
+  Place name;
+  std::vector<Place> keys;  // of each template in Namespace::keys
+  Place from;
+  Place table;
+  bool is_table_left_out = true;  // and no unknown key looks as if it were meant
+  Place columns;
+  Place where;
+  Place fresh_ids;
+  Place deletes;
+  Place commands;  // their key
+};
+
+struct Places {
+  Place listen;
+  Place admin;                       // admin.address
+  std::vector<std::string> sources;  // every name, those included whose source could not be read
+  std::vector<NamespacePlaces> namespaces;  // as Config::namespaces
+};
+
+// `${NAME}` and `${NAME:-default}` in a value, as in a shell; `$${` is a literal `${`.
+// The text with its variables put in, or words that say which is missing. The default is taken if
+// the variable is unset or empty. What a variable holds is not expanded again.
+Parsed<std::string> expand(std::string_view text, const EnvironmentLookup& environment);
 
 struct Reading {  // of one file
   Report& report;

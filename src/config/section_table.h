@@ -116,6 +116,13 @@ struct ReadBy {
   static constexpr bool is_secret = false;
 };
 
+// The keys of one table, as ReadBy::sections.
+template <const auto& kTable>
+std::span<const KeyList> sections_of() {
+  static constexpr KeyList kKeys = kTable.keys();
+  return {&kKeys, 1};
+}
+
 // A section in another one: a table, of what `of` makes of the outer section's struct.
 template <typename Of, typename Table>
 struct Inside {

@@ -9,7 +9,7 @@
 // skips it.
 //
 // Threads: any; dump_of() and DumpImage, with its destructor, on the filter's writer's. Errors: a
-// sentence; std::bad_alloc. Limits: filter/filter_file_image.h's. Source: RFC 2104.
+// sentence; std::bad_alloc. Limits: filter/filter_file_stream.h's. Source: RFC 2104.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@
 #include "filled/operation.h"
 #include "filter/filter_file.h"
 #include "filter/filter_file_format.h"
-#include "filter/filter_file_image.h"
+#include "filter/filter_file_stream.h"
 
 namespace cuckooguard::filled {
 

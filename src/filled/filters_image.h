@@ -7,7 +7,7 @@
 // Threads:   the writer's of the filters, also the destructor.
 // Lifetimes: filters that are dropped meanwhile live as long as this.
 // Errors:    std::bad_alloc at the beginning; later is_lost(), and what step() gives is nothing.
-// Limits:    filter/filter_file_image.h's; some 5 KiB for each filter that is kept.
+// Limits:    filter/filter_file_stream.h's; some 5 KiB for each filter that is kept.
 #pragma once
 
 #include <chrono>

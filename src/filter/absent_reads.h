@@ -79,7 +79,7 @@ class AbsentReads {
     std::uint64_t early() const { return before_commit + at_commit; }
   };
 
-  AbsentReads() : words_(kReads * kWords, false) {}
+  AbsentReads() : words_(kReads * kWords) {}
 
   // --- readers ---
   void add(std::uint64_t hash, TimePoint read_at, std::string_view key, Kind kind) noexcept;

@@ -31,7 +31,7 @@ std::uint64_t ExactCounts::bytes_for(std::uint64_t expected_keys) {
 }
 
 void ExactCounts::allocate(std::uint64_t slots) {
-  memory_ = std::make_shared<PageMemory>(words_for(slots), false);
+  memory_ = std::make_shared<PageMemory>(words_for(slots));
   use(slots);
 }
 
@@ -143,7 +143,7 @@ std::uint64_t ExactCounts::count(std::uint64_t hash) const {
 void ExactCounts::grow() {
   const std::span<const std::uint64_t> old_hashes(hashes_, slots_);
   const std::span<const std::uint8_t> old_counts(counts_, slots_);
-  auto larger = std::make_shared<PageMemory>(words_for(slots_ + slots_ / 2), false);
+  auto larger = std::make_shared<PageMemory>(words_for(slots_ + slots_ / 2));
   const std::shared_ptr<PageMemory> old_memory = std::exchange(memory_, std::move(larger));
   images_.clear();
   use(slots_ + slots_ / 2);

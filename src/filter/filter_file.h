@@ -131,7 +131,7 @@ std::expected<FilterFile, FilterFileError> read_filter_file(const std::string& p
 
 std::expected<FilterFileFacts, FilterFileError> inspect_filter_file(const std::string& path);
 
-// The same from bytes (filter_file_image.h gives them). Checksums are no secret: of a stranger's
+// The same from bytes (filter_file_stream.h gives them). Checksums are no secret: of a stranger's
 // bytes it is also checked that a filter could have come to be as they are, which costs as much as
 // an erase of each key.
 enum class FilterFileOrigin : std::uint8_t { own, stranger };

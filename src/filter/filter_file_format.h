@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "filter/filter_file.h"
@@ -114,9 +113,16 @@ void seal(FileHeader& header);
 // By hash: the same counts are the same bytes.
 std::vector<LargeCount> large_counts_of(const ExactCounts& counts);
 
-std::unordered_map<std::uint64_t, std::uint64_t> large_counts_in(std::span<const std::byte> bytes);
-// Checks what checksums do not, but the number of fingerprints. Leaves the filter as it is.
-bool could_be_contents(const FileHeader& header, CuckooFilter& filter);
+// What a file whose checksums match has in it, but the stash: the header has that.
+struct FileContents {
+  std::unique_ptr<CuckooFilter> filter;     // its words
+  std::unique_ptr<ExactCounts> counts;      // null: none; its words
+  std::span<const std::byte> large_counts;  // of them
+  std::uint64_t fingerprints = 0;           // in the words; of a stranger's file
+};
+std::expected<std::unique_ptr<CuckooFilter>, FilterFileError> filter_of(const FileHeader& header,
+                                                                        FileContents contents,
+                                                                        FilterFileOrigin origin);
 
 // Opens up a CuckooFilter for its file.
 class FilterFileAccess {

@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <unordered_map>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -82,53 +84,67 @@ std::expected<Verified, FilterFileError> verify(Bytes bytes) {
   return Verified{*header, parts, payload};
 }
 
-// Null: they cannot be.
-std::unique_ptr<ExactCounts> restore_counts(const Verified& file) {
-  const Bytes behind_words = file.payload.subspan(file.parts.words_bytes);
-  auto counts = ExactCounts::of_slots(file.header.count_slots);
-  const auto words = std::as_writable_bytes(counts->words_to_fill());
-  std::ranges::copy(behind_words.first(words.size()), words.begin());
-  return counts->fill(
-             large_counts_in(behind_words.subspan(words.size(), file.parts.large_counts_bytes)))
-             ? std::move(counts)
-             : nullptr;
-}
-
-void copy_table(const Verified& file, FilterTable& table) {
-  std::memcpy(table.cells().words().data(), file.payload.data(), file.parts.words_bytes);
-  for (unsigned entry = 0; entry < kStashEntries; ++entry) {
-    table.cells().store_stash(entry, file.header.stash[entry]);
-  }
-  table.cells().store_stash_mask(file.header.stash_mask);
-}
-
-// What checksums do not say.
-bool could_have_come_to_be(const Verified& file, CuckooFilter& filter) {
-  return FilterFileAccess::table(filter).count_fingerprints(0, file.header.buckets) ==
-             file.header.fingerprints &&
-         could_be_contents(file.header, filter);
-}
-
 std::expected<FilterFile, FilterFileError> build(const Verified& file,
                                                  const HashSecret& secret,
                                                  FilterFileOrigin origin) {
   if (file.header.secret_id != secret.id()) {
     return fault(FilterFileFault::wrong_secret, "hashed with another secret");
   }
-  auto filter = std::make_unique<CuckooFilter>(file.sizing(), secret);
-  copy_table(file, FilterFileAccess::table(*filter));
+  FileContents contents{.filter = std::make_unique<CuckooFilter>(file.sizing(), secret)};
+  FilterTable& table = FilterFileAccess::table(*contents.filter);
+  std::memcpy(table.cells().words().data(), file.payload.data(), file.parts.words_bytes);
   if (file.header.count_slots != 0) {
-    auto counts = restore_counts(file);
-    if (!counts) {
-      return corrupt("the counts cannot be");
-    }
-    FilterFileAccess::set_counts(*filter, std::move(counts));
+    const Bytes behind_words = file.payload.subspan(file.parts.words_bytes);
+    contents.counts = ExactCounts::of_slots(file.header.count_slots);
+    const auto words = std::as_writable_bytes(contents.counts->words_to_fill());
+    std::ranges::copy(behind_words.first(words.size()), words.begin());
+    contents.large_counts = behind_words.subspan(words.size(), file.parts.large_counts_bytes);
   }
-  FilterFileAccess::set_statistics(*filter, file.header);
-  if (origin == FilterFileOrigin::stranger && !could_have_come_to_be(file, *filter)) {
-    return corrupt("no filter has such contents");
+  if (origin == FilterFileOrigin::stranger) {
+    contents.fingerprints = table.count_fingerprints(0, file.header.buckets);
   }
-  return FilterFile{std::move(filter), file.label(), file.header.header_checksum};
+  auto filter = filter_of(file.header, std::move(contents), origin);
+  if (!filter) {
+    return std::unexpected(std::move(filter.error()));
+  }
+  return FilterFile{*std::move(filter), file.label(), file.header.header_checksum};
+}
+
+std::unordered_map<std::uint64_t, std::uint64_t> large_counts_in(Bytes bytes) {
+  std::unordered_map<std::uint64_t, std::uint64_t> counts;
+  for (std::size_t at = 0; at + sizeof(LargeCount) <= bytes.size(); at += sizeof(LargeCount)) {
+    LargeCount entry{};
+    std::memcpy(&entry, bytes.data() + at, sizeof(entry));
+    counts[entry.hash] = entry.count;
+  }
+  return counts;
+}
+
+// What checksums do not say. Takes each key out of the table, and puts all back: no key may be
+// hidden by another one's erase.
+bool could_be_contents(const FileHeader& header, CuckooFilter& filter) {
+  // Counts may grow a little beyond what they are made for.
+  constexpr std::uint64_t kGrowthMost = 4;
+  const std::uint64_t capacity = sizing_of(header).capacity();
+  const ExactCounts* const counts = FilterFileAccess::counts(filter);
+  if (capacity == 0 || counts == nullptr) {
+    return capacity != 0;
+  }
+  if (FileParts(header).count_hashes_bytes > kGrowthMost * ExactCounts::bytes_for(capacity) ||
+      counts->total() != header.items) {
+    return false;
+  }
+  FilterTable& table = FilterFileAccess::table(filter);
+  const std::span<std::uint64_t> words = table.cells().words();
+  const std::vector<std::uint64_t> before(words.begin(), words.end());
+  bool has_each = true;
+  counts->for_each([&](std::uint64_t hash, std::uint64_t /*count*/) {
+    has_each = has_each && table.erase(hash) != EraseOutcome::not_found;
+  });
+  std::ranges::copy(before, words.begin());
+  table.cells().store_stash_mask(header.stash_mask);
+  table.cells().store_moves(0);
+  return has_each;
 }
 
 // Calls use(bytes) with the file mapped; puts the path before whatever goes wrong.
@@ -193,40 +209,27 @@ std::expected<FileHeader, FilterFileError> read_header(Bytes bytes) {
   return header;
 }
 
-std::unordered_map<std::uint64_t, std::uint64_t> large_counts_in(Bytes bytes) {
-  std::unordered_map<std::uint64_t, std::uint64_t> counts;
-  for (std::size_t at = 0; at + sizeof(LargeCount) <= bytes.size(); at += sizeof(LargeCount)) {
-    LargeCount entry{};
-    std::memcpy(&entry, bytes.data() + at, sizeof(entry));
-    counts[entry.hash] = entry.count;
+std::expected<std::unique_ptr<CuckooFilter>, FilterFileError> filter_of(const FileHeader& header,
+                                                                        FileContents contents,
+                                                                        FilterFileOrigin origin) {
+  CuckooFilter& filter = *contents.filter;
+  SharedCells& cells = FilterFileAccess::table(filter).cells();
+  for (unsigned entry = 0; entry < kStashEntries; ++entry) {
+    cells.store_stash(entry, header.stash[entry]);
   }
-  return counts;
-}
-
-// Takes each key out of the table, and puts all back: none must be hidden by another one's erase.
-bool could_be_contents(const FileHeader& header, CuckooFilter& filter) {
-  // Counts may grow a little beyond what they are made for.
-  constexpr std::uint64_t kGrowthMost = 4;
-  const std::uint64_t capacity = sizing_of(header).capacity();
-  const ExactCounts* const counts = FilterFileAccess::counts(filter);
-  if (capacity == 0 || counts == nullptr) {
-    return capacity != 0;
+  cells.store_stash_mask(header.stash_mask);
+  if (contents.counts) {
+    if (!contents.counts->fill(large_counts_in(contents.large_counts))) {
+      return corrupt("the counts cannot be");
+    }
+    FilterFileAccess::set_counts(filter, std::move(contents.counts));
   }
-  if (FileParts(header).count_hashes_bytes > kGrowthMost * ExactCounts::bytes_for(capacity) ||
-      counts->total() != header.items) {
-    return false;
+  FilterFileAccess::set_statistics(filter, header);
+  if (origin == FilterFileOrigin::stranger &&
+      (contents.fingerprints != header.fingerprints || !could_be_contents(header, filter))) {
+    return corrupt("no filter has such contents");
   }
-  FilterTable& table = FilterFileAccess::table(filter);
-  const std::span<std::uint64_t> words = table.cells().words();
-  const std::vector<std::uint64_t> before(words.begin(), words.end());
-  bool has_each = true;
-  counts->for_each([&](std::uint64_t hash, std::uint64_t /*count*/) {
-    has_each = has_each && table.erase(hash) != EraseOutcome::not_found;
-  });
-  std::ranges::copy(before, words.begin());
-  table.cells().store_stash_mask(header.stash_mask);
-  table.cells().store_moves(0);
-  return has_each;
+  return std::move(contents.filter);
 }
 
 std::expected<FilterFile, FilterFileError> parse_filter_file(std::span<const std::byte> bytes,

@@ -14,7 +14,6 @@
 #include "filter/filter_file.h"
 #include "filter/filter_file_format.h"
 #include "filter/table.h"
-#include "filter/write_error.h"
 
 namespace cuckooguard::filter {
 namespace {

@@ -1,14 +1,48 @@
 #include "filter/key_hash.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 
 #include <sys/random.h>
 
 #define XXH_INLINE_ALL
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
+#include "filter/file_descriptor.h"
+
 namespace cuckooguard::filter {
+namespace {
+
+std::string reason() {
+  return std::generic_category().message(errno);
+}
+
+// Written aside and linked into place: nobody ever reads half a secret, and whoever comes second
+// takes the first one's.
+std::expected<void, std::string> create(const std::string& path) {
+  std::string temporary = path + ".XXXXXX";
+  FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));  // creates with mode 0600
+  if (!file.is_open()) {
+    return std::unexpected(path + ": cannot create: " + write_error(errno, folder_of(path)));
+  }
+  const HashSecret secret = random_secret();
+  const bool written = ::write(file.number(), secret.bytes.data(), secret.bytes.size()) ==
+                           static_cast<ssize_t>(secret.bytes.size()) &&
+                       ::fsync(file.number()) == 0 && file.close();
+  const bool linked = written && (::link(temporary.c_str(), path.c_str()) == 0 || errno == EEXIST);
+  const std::string why = linked ? "" : write_error(errno, folder_of(path));
+  ::unlink(temporary.c_str());
+  if (!linked) {
+    return std::unexpected(path + ": cannot write: " + why);
+  }
+  return {};
+}
+
+}  // namespace
 
 std::uint64_t HashSecret::id() const noexcept {
   return XXH3_64bits(bytes.data(), bytes.size());
@@ -27,6 +61,39 @@ HashSecret random_secret() {
 std::uint64_t KeyHash::operator()(std::string_view identity) const noexcept {
   return XXH3_64bits_withSecret(
       identity.data(), identity.size(), secret_.bytes.data(), secret_.bytes.size());
+}
+
+std::expected<HashSecret, std::string> read_secret(const std::string& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) {
+    return std::unexpected(path + ": cannot open: " + write_error(errno, path));
+  }
+  struct stat status{};
+  if (::fstat(file.number(), &status) != 0) {
+    return std::unexpected(path + ": cannot stat: " + reason());
+  }
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return std::unexpected(path + ": others may read the secret: chmod 600 it, or remove it (the " +
+                           "filters are then loaded anew)");
+  }
+  HashSecret secret;
+  std::array<std::byte, kSecretBytes + 1> bytes{};
+  const ssize_t got = ::read(file.number(), bytes.data(), bytes.size());
+  if (got != static_cast<ssize_t>(kSecretBytes)) {
+    return std::unexpected(path + ": not a secret of " + std::to_string(kSecretBytes) +
+                           " bytes: remove it (the filters are then loaded anew)");
+  }
+  std::copy_n(bytes.begin(), kSecretBytes, secret.bytes.begin());
+  return secret;
+}
+
+std::expected<HashSecret, std::string> read_or_create_secret(const std::string& path) {
+  if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) {
+    if (auto created = create(path); !created) {
+      return std::unexpected(created.error());
+    }
+  }
+  return read_secret(path);
 }
 
 }  // namespace cuckooguard::filter

@@ -43,11 +43,10 @@ std::byte* map_huge_pages(std::size_t bytes) {
 
 }  // namespace
 
-PageMemory::PageMemory(std::uint64_t words, bool lock)
+PageMemory::PageMemory(std::uint64_t words)
     : bytes_(whole_pages(words * sizeof(std::uint64_t))),
       words_(reinterpret_cast<std::uint64_t*>(bytes_ < kHugePage ? map_pages(bytes_)
-                                                                 : map_huge_pages(bytes_))),
-      locked_(lock && ::mlock(words_, bytes_) == 0) {}
+                                                                 : map_huge_pages(bytes_))) {}
 
 PageMemory::~PageMemory() {
   ::munmap(words_, bytes_);

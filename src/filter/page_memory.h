@@ -4,7 +4,7 @@
 // look-ups were 6 to 20 % faster. Granting is the kernel's choice (madvise): without it all works.
 //
 // Threads:   none of its own.
-// Errors:    std::bad_alloc. Failing to lock is no error: locked() tells.
+// Errors:    std::bad_alloc.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,16 @@ namespace cuckooguard::filter {
 
 class PageMemory {
  public:
-  PageMemory(std::uint64_t words, bool lock);
+  explicit PageMemory(std::uint64_t words);
   ~PageMemory();
   PageMemory(const PageMemory&) = delete;
   PageMemory& operator=(const PageMemory&) = delete;
 
   [[nodiscard]] std::uint64_t* words() const noexcept { return words_; }
-  [[nodiscard]] bool locked() const noexcept { return locked_; }
 
  private:
   std::size_t bytes_;
   std::uint64_t* words_;
-  bool locked_;
 };
 
 }  // namespace cuckooguard::filter

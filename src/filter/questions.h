@@ -15,12 +15,14 @@
 // that asks. Lifetimes: outlives the source and the guards that have it. Limits: constant size.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <stop_token>
+#include <utility>
 
 namespace cuckooguard::filter {
 
@@ -74,7 +76,14 @@ class Questions {
   // has passed. False: it is to stop.
   bool wait(std::chrono::nanoseconds at_most,
             std::chrono::nanoseconds pace,
-            const std::stop_token& stop);
+            const std::stop_token& stop) {
+    const auto until = std::chrono::steady_clock::now() + at_most;
+    const auto not_before = std::min(until, began_at_ + pace);
+    std::unique_lock lock(mutex_);
+    woken_.wait_until(lock, stop, until, [this] { return is_wanted(); });
+    woken_.wait_until(lock, stop, not_before, [] { return false; });
+    return !stop.stop_requested();
+  }
   // One begins now.
   void begin() noexcept {
     is_wanted_.store(false, std::memory_order_seq_cst);

@@ -30,8 +30,8 @@ inline constexpr unsigned kStashEntries = 63;
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the padding keeps cache lines apart
 class SharedCells {
  public:
-  SharedCells(std::uint64_t buckets, bool lock_memory)
-      : memory_(buckets, lock_memory), words_(memory_.words()), buckets_(buckets) {}
+  explicit SharedCells(std::uint64_t buckets)
+      : memory_(buckets), words_(memory_.words()), buckets_(buckets) {}
 
   [[nodiscard]] std::uint64_t load_bucket(std::uint64_t bucket) const noexcept {
     return std::atomic_ref<std::uint64_t>(words_[bucket]).load(std::memory_order_acquire);

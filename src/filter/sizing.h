@@ -20,8 +20,7 @@ struct Sizing {
   Layout layout = Layout::w12;
   std::uint64_t buckets = 2;  // even, 2 <= buckets < 2^32
   DeleteMode deletes = DeleteMode::deferred;
-  double load = 0.95;        // fingerprints / slots it is sized for
-  bool lock_memory = false;  // mlock the table (needs RLIMIT_MEMLOCK); failing to lock is no error
+  double load = 0.95;  // fingerprints / slots it is sized for
 
   [[nodiscard]] std::uint64_t slots() const { return buckets * shape_of(layout).slots; }
   [[nodiscard]] std::uint64_t bytes() const { return buckets * 8; }

@@ -33,8 +33,8 @@ BatchLookup batch_lookup_of(LookupKernel kernel) {
 template <class Bucket>
 class TableOf final : public FilterTable {
  public:
-  TableOf(std::uint64_t buckets, bool lock_memory)
-      : FilterTable(buckets, lock_memory),
+  explicit TableOf(std::uint64_t buckets)
+      : FilterTable(buckets),
         addressing_(buckets),
         writer_(cells(), addressing_),
         batch_lookup_(batch_lookup_of<Bucket>(best_kernel())) {}
@@ -100,7 +100,7 @@ class TableOf final : public FilterTable {
 
 std::unique_ptr<FilterTable> make_table(const Sizing& sizing) {
   return with_bucket(sizing.layout, [&](auto bucket) -> std::unique_ptr<FilterTable> {
-    return std::make_unique<TableOf<decltype(bucket)>>(sizing.buckets, sizing.lock_memory);
+    return std::make_unique<TableOf<decltype(bucket)>>(sizing.buckets);
   });
 }
 

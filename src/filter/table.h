@@ -19,7 +19,7 @@ namespace cuckooguard::filter {
 // one indirect call per look-up or batch is cheaper than a layout whose widths are variables.
 class FilterTable {
  public:
-  FilterTable(std::uint64_t buckets, bool lock_memory) : cells_(buckets, lock_memory) {}
+  explicit FilterTable(std::uint64_t buckets) : cells_(buckets) {}
   virtual ~FilterTable() = default;
   FilterTable(const FilterTable&) = delete;
   FilterTable& operator=(const FilterTable&) = delete;

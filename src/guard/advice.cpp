@@ -10,8 +10,8 @@
 #include "config/nearest.h"
 #include "guard/grouped.h"
 #include "guard/key_shapes.h"
-#include "guard/passing.h"
 #include "guard/process.h"
+#include "guard/trouble.h"
 
 namespace cuckooguard::guard {
 namespace {

@@ -7,11 +7,96 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "guard/writes_in_flight.h"
+#include "guard/overlay.h"
 #include "redis/client_state.h"
 
 namespace cuckooguard::guard {
+
+// The guarded keys of one client's writes, from the moment they are scanned until Redis has
+// replied.
+//
+//   scanned() ─▶ await(reply) ─▶ replied(): refused      ─▶ forgotten
+//                                           carried out  ─▶ has_outcomes() ─▶ Guard::learn_replied
+//                                           inside MULTI ─▶ end_transaction() ─▶ the same, or
+//                                                           forgotten
+//
+// They pass for this client's own reads meanwhile, and for nobody else's: a command that Redis
+// refuses changes nothing for others; and who could know of a write before its reply has come
+// through here?
+//
+// Threads: its worker's. Owned by its Client, made with the first such write. Limits: 24 bytes
+// for each key; has_room() says when to remember no more, kKeysMax for each client and
+// kWorkerKeysMax for all of a worker (24 MiB). Up to kSearchedMax keys are looked through for each
+// read of this client that would be answered; with more, all of its reads pass.
+class WritesInFlight {
+ public:
+  static constexpr std::size_t kKeysMax = std::size_t{1} << 14;
+  static constexpr std::size_t kWorkerKeysMax = std::size_t{1} << 20;
+  static constexpr std::size_t kSearchedMax = 1024;
+
+  struct Key {
+    Overlay* overlay = nullptr;
+    std::uint64_t hash = 0;
+    std::uint32_t reply = 0;
+    std::uint16_t ns = 0;  // as it was numbered then, modulo 2^16: a hint
+    // An error does not say that nothing was written: a script's, a module's.
+    bool may_be_half_done = false;
+    // Nobody has seen Redis take it: what is known of the client's rights decides.
+    bool is_unseen = false;
+  };
+  static_assert(sizeof(Key) == 24);
+
+  // `worker_keys`: of all clients of the worker, kept by this. Outlives it, or forget_all().
+  explicit WritesInFlight(std::size_t& worker_keys) : worker_keys_(worker_keys) {}
+  WritesInFlight(const WritesInFlight&) = delete;
+  WritesInFlight& operator=(const WritesInFlight&) = delete;
+  ~WritesInFlight() = default;
+
+  bool has_room() const {
+    return keys_.size() - head_ + queued_.size() < kKeysMax && worker_keys_ < kWorkerKeysMax;
+  }
+  // A key of the command at hand; await() says which reply is its own. Replies are numbered in
+  // their order, modulo 2^32.
+  void scanned(const Key& key);
+  void await(std::uint64_t reply);
+
+  // Redis has replied to all commands up to this one; `is_queued`: what it says is that EXEC will
+  // run it.
+  void replied(std::uint64_t reply, bool is_refused, bool is_queued);
+  void end_transaction(bool is_carried_out);
+  // The replies to all that is in flight, and to EXEC, will not be seen.
+  void give_up();
+  // Inside MULTI: what has been queued so far.
+  void give_up_transaction();
+
+  bool has_outcomes() const { return !outcomes_.empty(); }
+  std::vector<Key> take_outcomes() { return std::exchange(outcomes_, {}); }
+  void forget_all();
+
+  bool holds(std::uint64_t hash) const;
+  bool is_in_flight() const { return head_ != keys_.size(); }
+
+  // Guard's names for this client and its user (guard/learner.h).
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  std::uint32_t writer = kNone;
+  std::uint32_t user = kNone;
+
+ private:
+  static constexpr std::size_t kKept = 16;  // room that is not given back
+
+  void decided(const Key& key, bool is_unseen);
+  void release(std::size_t keys) { worker_keys_ -= keys; }
+
+  std::size_t& worker_keys_;
+  std::vector<Key> keys_;  // a FIFO, from head_ on
+  std::size_t head_ = 0;
+  std::size_t awaiting_ = 0;  // those from here on have no number yet
+  std::vector<Key> queued_;   // inside MULTI
+  std::vector<Key> outcomes_;
+};
 
 class Client : public redis::ClientState {
  public:

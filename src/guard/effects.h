@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "guard/counter.h"
-#include "guard/tolerance.h"
+#include "guard/counters.h"
+#include "guard/guarded_namespace.h"
 
 namespace cuckooguard::guard {
 

@@ -4,7 +4,6 @@
 #include <span>
 #include <string_view>
 
-#include "guard/passing.h"
 #include "guard/process.h"
 #include "guard/trouble.h"
 #include "keyspace/identity.h"

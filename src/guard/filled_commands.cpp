@@ -44,6 +44,7 @@
 #include "guard/own_commands.h"
 #include "guard/redisbloom.h"
 #include "resp/reply_writer.h"
+#include "text/number.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -290,7 +291,7 @@ struct FilledCall : Call {
 
   // It is held until it is there: what was promised would be in memory for each who asks.
   OwnDecision scan_dump() const {
-    const auto piece = number_of<std::uint64_t>(arguments[2]);
+    const auto piece = text::number_of<std::uint64_t>(arguments[2]);
     if (!piece) {
       return error("Second argument must be numeric");
     }
@@ -321,7 +322,7 @@ struct FilledCall : Call {
   }
 
   OwnDecision load_chunk() const {
-    const auto piece = number_of<std::uint64_t>(arguments[2]);
+    const auto piece = text::number_of<std::uint64_t>(arguments[2]);
     if (!piece) {
       return error("Second argument must be numeric");
     }
@@ -358,7 +359,7 @@ struct FilledCall : Call {
 
   // A time that is over deletes it, as in Redis.
   OwnDecision expire() const {
-    const auto given = number_of<std::int64_t>(arguments[2]);
+    const auto given = text::number_of<std::int64_t>(arguments[2]);
     if (!given) {
       return error("ERR value is not an integer or out of range");
     }

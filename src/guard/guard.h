@@ -27,12 +27,12 @@
 // `unproven`: the session holds the read, `strict_hold` at most, and judges it again when something
 // has been proven; or it goes to Redis at once, and a nil is replaced if the proof has come by
 // then. An id just above the largest passes there only as one that is tolerated
-// (guard/tolerance.h).
+// (guard/guarded_namespace.h).
 //
 // Must: judge() counts nothing, takes nothing and learns nothing; carried_out() does, once.
 //
 // Each key of a write passes for its client's next command, and enters its namespace's
-// overlay when Redis has replied and not refused it (guard/writes_in_flight.h), as long as the
+// overlay when Redis has replied and not refused it (guard/client.h), as long as the
 // shares allow (guard/learner.h); except where the value written is the absent reply's own
 // bytes. Where that reply will not be seen (CLIENT REPLY OFF, a client that is scanned only, one
 // that has gone, too much in flight, a script's error), the client's rights decide, at once: a

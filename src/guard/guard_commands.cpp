@@ -7,7 +7,7 @@
 //                                      and adds nothing
 //   GUARD.WAIT source position ms      :1 once the source has applied the position, :0 when the
 //                                      time is over
-//   GUARD.INFO [namespace]             as Redis's INFO (guard/info_text.h)
+//   GUARD.INFO [namespace]             as Redis's INFO (guard/fact_table.h)
 //   GUARD.MODE namespace mode          +OK; observe, enforce or bypass, until the guard ends
 //   GUARD.CLEAR namespace              +OK: its overlay is empty; all of its keys pass for max_lag,
 //                                      until the filter has caught up with recent writes
@@ -16,7 +16,7 @@
 //                                      restart: upstream.mode" names what is not, "+OK every
 //                                      setting is as before" says that the file has not changed.
 //                                      -ERR and why: it is not in force, and all is as before
-//                                      (guard/reloads.h)
+//                                      (guard/process.h)
 //   GUARD.PING                         +PONG, by this guard itself, in whatever state Redis is
 //   GUARD.HELP                         the help of all rows, of other families, too
 //
@@ -52,12 +52,12 @@
 #include "guard/advice.h"
 #include "guard/command_families.h"
 #include "guard/explanation.h"
-#include "guard/info_text.h"
+#include "guard/fact_table.h"
 #include "guard/own_commands.h"
 #include "guard/process.h"
-#include "guard/redisbloom.h"
 #include "redis/word.h"
 #include "resp/reply_writer.h"
+#include "text/number.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -142,7 +142,7 @@ struct GuardCall : Call {
     Arguments keys = arguments.subspan(1);
     std::optional<seconds> ttl;
     if (keys.size() > 2 && redis::is_word(keys[keys.size() - 2], "ttl")) {
-      const auto given = number_of<std::int64_t>(keys.back());
+      const auto given = text::number_of<std::int64_t>(keys.back());
       if (!given) {
         return error("ERR value is not an integer or out of range");
       }
@@ -165,7 +165,7 @@ struct GuardCall : Call {
 
   // Everything is looked at anew each time it is asked: nothing is kept for those who wait.
   OwnDecision wait() const {
-    const auto timeout = number_of<std::int64_t>(arguments[3]);
+    const auto timeout = text::number_of<std::int64_t>(arguments[3]);
     if (!timeout || *timeout > kWaitMax.count()) {
       return error("ERR timeout is not an integer or out of range");
     }

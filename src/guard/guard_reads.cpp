@@ -7,8 +7,8 @@
 #include "redis/command_table.h"
 #include "redis/missing_reply.h"
 #include "redis/read_shape.h"
-#include "resp/next_key.h"
 #include "resp/reply_writer.h"
+#include "resp/request_scanner.h"
 
 namespace cuckooguard::guard {
 namespace {

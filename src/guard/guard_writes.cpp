@@ -7,16 +7,12 @@ namespace {
 // EVAL script numkeys [key ...]; EVALSHA, FCALL.
 constexpr std::size_t kKeyCount = 2;
 
-bool runs_script(const redis::Command& command) {
-  return command.name.starts_with("eval") || command.name == "fcall";
-}
-
 // What it has written before it replies with an error stays. In front of a whole cluster
 // (routing/routed_transport.h) nodes may have carried out their part of what another one has
 // refused; before Redis has been asked it may be one.
 bool may_be_half_done(const redis::Command& command, const redis::Snapshot& redis) {
   const bool may_be_split = redis.is_whole_cluster || redis.epoch == 0;
-  return command.role == redis::Role::unknown || runs_script(command) ||
+  return command.role == redis::Role::unknown || redis::runs_script(command) ||
          (may_be_split && redis::is_split_write(command));
 }
 
@@ -34,7 +30,7 @@ bool Guard::scan_write(const Question& question) {
               .is_unseen = client.is_silent() || client.has_unread_replies(),
               .may_be_half_done = may_be_half_done(command, redis)};
   const redis::KeyIndexes keys = redis::key_indexes(command, arguments);
-  if (keys.first >= keys.end && runs_script(command)) {
+  if (keys.first >= keys.end && redis::runs_script(command)) {
     counters_.scripts_without_keys.add();
   }
   for (std::size_t i = keys.first; i < keys.end; i += keys.step) {
@@ -55,7 +51,7 @@ void Guard::scan_chunk(const redis::Command& command,
                        Write& write) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::uint64_t index = chunk.first_argument + i;
-    if (index == kKeyCount && arguments[i] == "0" && runs_script(command)) {
+    if (index == kKeyCount && arguments[i] == "0" && redis::runs_script(command)) {
       counters_.scripts_without_keys.add();
     }
     if (redis::may_be_key(command, index, chunk.argument_total)) {

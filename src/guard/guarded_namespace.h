@@ -4,8 +4,10 @@
 // that have it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -15,7 +17,6 @@
 #include "guard/absent_reply_bytes.h"
 #include "guard/counters.h"
 #include "guard/overlay.h"
-#include "guard/tolerance.h"
 
 namespace cuckooguard::guard {
 
@@ -41,6 +42,68 @@ class LiveMode {
 
  private:
   mutable std::atomic<config::Mode> mode_;
+};
+
+// How many reads of absent keys per second a namespace forwards all the same, like any other read:
+// a database can bear a few look-ups of rows that do not exist, and as long as there are no more,
+// nobody can tell that the guard is there.
+//
+// A token bucket, one for all workers: `rate` tokens per second, and as many in store as one second
+// brings, at least one. The last half of the store is for ids just above the largest seen
+// (filter/live_filter.h), so that an attacker with random ids does not use it up.
+//
+// Must: however many take, the store is full again after the time that it takes to fill.
+// Must: has_room() changes nothing, so that a verdict can be asked for twice. Several workers may
+// take the last token at once: a few reads more are forwarded then.
+//
+// Threads: any. Cost: has_room() two loads; take() one exchange.
+// Source: the generic cell rate algorithm (ITU-T I.371), with the time at which the store will be
+// full again as its only state.
+class Tolerance {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  enum class Use : std::uint8_t { absent_key, fresh_id };
+
+  explicit Tolerance(double per_second = 0) noexcept { set_rate(per_second); }
+
+  void set_rate(double per_second) noexcept {
+    interval_.store(per_second > 0 ? static_cast<std::int64_t>(kSecond / per_second) : 0,
+                    std::memory_order_relaxed);
+  }
+  [[nodiscard]] double rate() const noexcept {
+    const std::int64_t interval = interval_.load(std::memory_order_relaxed);
+    return interval > 0 ? kSecond / static_cast<double>(interval) : 0;
+  }
+
+  // Whether this read may be forwarded, after `before` others that have not been taken yet.
+  [[nodiscard]] bool has_room(TimePoint now, Use use, std::uint32_t before = 0) const noexcept {
+    const std::int64_t interval = interval_.load(std::memory_order_relaxed);
+    if (interval == 0) {
+      return false;
+    }
+    const std::int64_t store = std::max<std::int64_t>(interval, kSecond);
+    const std::int64_t most =
+        use == Use::fresh_id ? store : std::max<std::int64_t>(interval, store / 2);
+    const std::int64_t at = now.time_since_epoch().count();
+    const std::int64_t used =
+        std::max<std::int64_t>(full_at_.load(std::memory_order_relaxed) - at, 0);
+    return used + interval * (std::int64_t{before} + 1) <= most;
+  }
+  void take(TimePoint now) noexcept {
+    const std::int64_t interval = interval_.load(std::memory_order_relaxed);
+    const std::int64_t at = now.time_since_epoch().count();
+    std::int64_t full_at = full_at_.load(std::memory_order_relaxed);
+    const std::int64_t latest = at + std::max<std::int64_t>(interval, kSecond);
+    while (!full_at_.compare_exchange_weak(
+        full_at, std::min(std::max(full_at, at) + interval, latest), std::memory_order_relaxed)) {
+    }
+  }
+
+ private:
+  static constexpr double kSecond = 1e9;  // in nanoseconds
+
+  std::atomic<std::int64_t> interval_{0};  // nanoseconds per token; 0: none is tolerated
+  alignas(64) std::atomic<std::int64_t> full_at_{0};
 };
 
 struct GuardedNamespace {

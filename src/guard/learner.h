@@ -21,9 +21,9 @@
 #include <string_view>
 #include <vector>
 
+#include "guard/client.h"
 #include "guard/guarded_namespace.h"
 #include "guard/overlay.h"
-#include "guard/writes_in_flight.h"
 
 namespace cuckooguard::guard {
 

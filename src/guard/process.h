@@ -6,6 +6,7 @@
 // calls waits for a source's work. Lifetimes: outlives the guards.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -15,13 +16,63 @@
 #include <string_view>
 #include <vector>
 
+#include "config/config.h"
 #include "filter/key_hash.h"
-#include "filter/source_status.h"
-#include "guard/nodes.h"
+#include "filter/reported_state.h"
 #include "guard/overlay.h"
-#include "guard/reloads.h"
+#include "redis/reading.h"
 
 namespace cuckooguard::guard {
+
+// The servers of a Redis that is more than one, such as a cluster's nodes: what GUARD.INFO, /status
+// and /metrics show of each. app::NodeBoard finds out.
+//
+// Errors: what is not known is left out. Limits: NodeView::kShownMax nodes, those with a port of
+// the guard first; the others are only counted.
+// `unknown`: nobody lists it any more, and its port is still kept for it.
+enum class NodeRole : std::uint8_t { unknown, master, replica, failing };
+inline constexpr std::array<std::string_view, 4> kNodeRoleNames{
+    "unknown", "master", "replica", "failing"};
+constexpr std::string_view name_of(NodeRole role) {
+  return kNodeRoleNames.at(static_cast<std::size_t>(role));
+}
+
+// By the guard's own connection to it; `never`: it has not been tried, as without a port.
+enum class NodeState : std::uint8_t { never, up, down };
+constexpr std::string_view name_of(NodeState state) {
+  constexpr std::array<std::string_view, 3> kNames{"never", "up", "down"};
+  return kNames.at(static_cast<std::size_t>(state));
+}
+
+struct NodeStatus {
+  std::string address{};   // host:port, printable
+  std::uint16_t port = 0;  // of the guard; 0: none. No two nodes have both the same
+  NodeRole role = NodeRole::unknown;
+  std::size_t slots = 0;
+  NodeState state = NodeState::never;
+  std::optional<std::chrono::nanoseconds> round_trip{};  // as redis::Reading has it
+  redis::ControlReport control{};
+};
+
+struct NodesStatus {
+  std::vector<NodeStatus> shown{};
+  std::size_t without_port = 0;                     // clients are sent to them directly
+  std::chrono::steady_clock::time_point told_at{};  // what there is; before the first: the start
+  std::string why_silent{};                         // empty: they tell
+
+  // The worst of what Redis lets the guard ask.
+  redis::ControlReport::State control() const;
+};
+
+class NodeView {
+ public:
+  static constexpr std::size_t kShownMax = config::kNodePortsMax;
+
+  virtual NodesStatus nodes() const = 0;
+
+ protected:
+  ~NodeView() = default;
+};
 
 class Contradictions;
 class Guard;
@@ -38,6 +89,34 @@ class SourceView {
 
  protected:
   ~SourceView() = default;
+};
+
+// Reloads of the configuration while the process runs, for GUARD.RELOAD, `POST /-/reload` and what
+// shows the state. What a reload changes, and what it keeps: app/assembly.h.
+//
+// Threads: any; no call waits for a reload. Errors: an outcome's errors. Limits: one reload at a
+// time, and one more after it, for all who have asked meanwhile.
+struct ReloadOutcome {
+  // Why the configuration of before is still in force, each a line; none: the file's is.
+  std::vector<std::string> errors{};
+  // Settings that are other in the file than in this process, and stay so until it is started
+  // again.
+  std::vector<std::string> needs_restart{};
+  bool is_unchanged = false;             // the file says what it said when it was last loaded
+  std::chrono::sys_seconds loaded_at{};  // when the configuration in force was read
+};
+
+class Reloads {
+ public:
+  // Of a reload that began at `since` or later; `who` asks for one, if there is none, for the log.
+  // Nothing: it has not ended yet; ask again.
+  virtual std::optional<ReloadOutcome> outcome(std::chrono::steady_clock::time_point since,
+                                               std::string_view who) = 0;
+  // The last one; the start counts as one.
+  virtual ReloadOutcome last() const = 0;
+
+ protected:
+  ~Reloads() = default;
 };
 
 // Where a namespace's rows come from.

@@ -7,6 +7,7 @@
 
 #include "redis/word.h"
 #include "resp/reply_writer.h"
+#include "text/number.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -36,13 +37,13 @@ struct Option {
 template <auto kMember, auto kLeast, auto kMost>
 bool read_number(std::string_view text, FilterOptions& out) {
   using Number = typename std::remove_reference_t<decltype(out.*kMember)>::value_type;
-  const auto value = number_of<Number>(text);
+  const auto value = text::number_of<Number>(text);
   out.*kMember = value;
   return value && std::clamp<Number>(*value, kLeast, kMost) == *value;
 }
 
 bool read_rate(std::string_view text, FilterOptions& out) {
-  out.error = number_of<double>(text);
+  out.error = text::number_of<double>(text);
   return out.error && *out.error > 0 && *out.error < 1;
 }
 
@@ -167,7 +168,7 @@ std::expected<FilterOptions, std::string_view> read_filter_options(
 }
 
 std::expected<double, std::string_view> read_error_rate(std::string_view text) {
-  const auto rate = number_of<double>(text);
+  const auto rate = text::number_of<double>(text);
   if (!rate) {
     return std::unexpected("ERR bad error rate");
   }
@@ -179,7 +180,7 @@ std::expected<double, std::string_view> read_error_rate(std::string_view text) {
 
 std::expected<std::uint64_t, std::string_view> read_capacity(std::string_view text,
                                                              bool is_cuckoo) {
-  const auto capacity = number_of<std::uint64_t>(text);
+  const auto capacity = text::number_of<std::uint64_t>(text);
   if (!capacity || *capacity > filled::kItemsMax) {
     return std::unexpected(is_cuckoo ? "Bad capacity" : "ERR bad capacity");
   }

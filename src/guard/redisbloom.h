@@ -6,13 +6,11 @@
 // cf.reserve, cf.info.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <expected>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <system_error>
 
 #include "filled/filled_filter.h"
 #include "guard/own_commands.h"
@@ -46,15 +44,6 @@ struct FilterOptions {
 // is an error.
 std::expected<FilterOptions, std::string_view> read_filter_options(
     std::string_view command, std::span<const std::string_view> arguments, std::size_t first);
-
-// A whole text that is a number; nothing: it is none, or another one than `Number` has.
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
-}
 
 // Of BF.RESERVE and CF.RESERVE.
 std::expected<double, std::string_view> read_error_rate(std::string_view text);

@@ -41,9 +41,6 @@
 
 namespace spdlog {
 class logger;  // NOLINT(readability-identifier-naming)
-namespace sinks {
-class sink;  // NOLINT(readability-identifier-naming)
-}  // namespace sinks
 }  // namespace spdlog
 
 namespace cuckooguard::log {
@@ -130,8 +127,6 @@ class EventLimits {
 
   std::map<std::string, Window, std::less<>> windows_;  // by name and subject
 };
-
-class BackgroundSink;
 
 class EventLog {
  public:

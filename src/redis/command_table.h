@@ -88,6 +88,11 @@ constexpr bool is_split_write(const Command& command) {
   return command.name == "mset" || command.name == "del" || command.name == "unlink";
 }
 
+// It runs code that its client has chosen: an error may come after that has changed something.
+constexpr bool runs_script(const Command& command) {
+  return command.name.starts_with("eval") || command.name.starts_with("fcall");
+}
+
 // Any case. Never null: what is not in the table is one `unknown` command whose keys may be
 // anywhere.
 const Command& find_command(std::string_view name) noexcept;

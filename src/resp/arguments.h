@@ -8,6 +8,7 @@
 //   inline command of 64 KiB), 512 KiB, and 64 KiB of unquoted text.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -36,7 +37,8 @@ class Arguments {
   std::string& text() { return text_; }
 
  private:
-  void grow();
+  // Out of line, so that add() stays small where it is inlined.
+  [[gnu::noinline]] void grow() { views_.resize(std::max<std::size_t>(64, views_.size() * 2)); }
 
   std::vector<std::string_view> views_;  // its size is the room there is, size_ what is in use
   std::size_t size_ = 0;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "resp/fast_line.h"
+#include "text/number.h"
 
 namespace cuckooguard::resp {
 namespace {
@@ -62,6 +64,101 @@ std::size_t scan_fast_command(std::string_view input, Arguments& arguments) {
     at = argument + length + kLineEndBytes;
   }
   return arguments.empty() ? 0 : static_cast<std::size_t>(at - input.data());
+}
+
+// The longest text string2ll reads: it wants fewer than LONG_STR_SIZE (21) characters.
+constexpr std::size_t kNumberCharactersMax = 20;
+
+// A number as string2ll takes it: canonical, no sign but '-', no leading zero, within 64 bits.
+std::optional<std::int64_t> parse_number(std::string_view text) {
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  const bool is_canonical = text == "0" || (!digits.empty() && digits.front() != '0');
+  return is_canonical && text.size() <= kNumberCharactersMax ? text::number_of<std::int64_t>(text)
+                                                             : std::nullopt;
+}
+
+// isspace() of the C locale.
+bool is_blank(char byte) {
+  return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+bool ends_plain_text(char byte) {
+  return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+}
+
+char unescape(char byte) {
+  switch (byte) {
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    case 'b':
+      return '\b';
+    case 'a':
+      return '\a';
+    default:
+      return byte;
+  }
+}
+
+// The following three take text from the front of `line`.
+
+void take_escape(std::string_view& line, std::string& text) {
+  const auto value = line[1] == 'x' && line.size() >= 4
+                         ? text::number_of<unsigned char>(line.substr(2, 2), 16)
+                         : std::nullopt;
+  if (value) {
+    text.push_back(static_cast<char>(*value));
+    line.remove_prefix(4);
+    return;
+  }
+  text.push_back(unescape(line[1]));
+  line.remove_prefix(2);
+}
+
+// False where the closing quote is missing or glued to what follows.
+bool take_quoted(std::string_view& line, std::string& text) {
+  const char quote = line.front();
+  line.remove_prefix(1);
+  while (!line.empty() && line.front() != quote) {
+    const bool escapes = line.front() == '\\' && line.size() > 1;
+    if (escapes && quote == '"') {
+      take_escape(line, text);
+    } else {
+      line.remove_prefix(escapes && line[1] == quote ? 1 : 0);
+      text.push_back(line.front());
+      line.remove_prefix(1);
+    }
+  }
+  if (line.empty()) {
+    return false;
+  }
+  line.remove_prefix(1);
+  return line.empty() || is_blank(line.front());
+}
+
+bool take_argument(std::string_view& line, Arguments& arguments) {
+  std::size_t plain = 0;
+  while (plain < line.size() && !ends_plain_text(line[plain]) && line[plain] != '"' &&
+         line[plain] != '\'') {
+    ++plain;
+  }
+  const std::string_view front = line.substr(0, plain);
+  line.remove_prefix(plain);
+  if (line.empty() || ends_plain_text(line.front())) {
+    arguments.add(front);
+    return true;
+  }
+  std::string& text = arguments.text();
+  const std::size_t begin = text.size();
+  text.append(front);
+  if (!take_quoted(line, text)) {
+    return false;
+  }
+  arguments.add(std::string_view(text).substr(begin));
+  return true;
 }
 
 }  // namespace
@@ -262,6 +359,67 @@ void RequestScanner::go_on_from_here(bool ended) {
 
 void RequestScanner::forget_command() {
   *this = RequestScanner(authenticated_);
+}
+
+std::size_t find_line_end(std::string_view input, char end, std::size_t& searched) {
+  const std::size_t window = std::min(input.size(), kLineBytesMax + 1);
+  if (searched >= window || input[searched] == '\0') {
+    return std::string_view::npos;
+  }
+  const std::string_view unseen = input.substr(searched, window - searched);
+  const std::size_t found = unseen.find(end);
+  const std::size_t nul = unseen.substr(0, found).find('\0');
+  if (nul != std::string_view::npos) {
+    searched += nul;
+    return std::string_view::npos;
+  }
+  if (found == std::string_view::npos) {
+    searched = window;
+    return std::string_view::npos;
+  }
+  return searched + found;
+}
+
+RequestLine read_request_line(std::string_view input,
+                              const LineRules& rules,
+                              bool authenticated,
+                              std::size_t& searched) {
+  const std::size_t end = find_line_end(input, '\r', searched);
+  if (end == std::string_view::npos) {
+    return input.size() > kLineBytesMax
+               ? RequestLine{.outcome = LineOutcome::refused, .error = rules.too_long}
+               : RequestLine{};
+  }
+  if (input.size() < end + kLineEndBytes) {
+    return {};
+  }
+  if (input.front() != rules.type) {
+    return {.outcome = LineOutcome::wrong_type};
+  }
+  const std::optional<std::int64_t> number = parse_number(input.substr(1, end - 1));
+  if (!number || *number < rules.min || *number > rules.max) {
+    return {.outcome = LineOutcome::refused, .error = rules.invalid};
+  }
+  if (!authenticated && *number > rules.unauthenticated_max) {
+    return {.outcome = LineOutcome::refused, .error = rules.unauthenticated};
+  }
+  return {.outcome = LineOutcome::complete, .number = *number, .bytes = end + kLineEndBytes};
+}
+
+bool split_inline(std::string_view line, Arguments& arguments) {
+  arguments.text().clear();
+  arguments.text().reserve(line.size());
+  while (true) {
+    while (!line.empty() && is_blank(line.front())) {
+      line.remove_prefix(1);
+    }
+    if (line.empty()) {
+      return true;
+    }
+    if (!take_argument(line, arguments)) {
+      return false;
+    }
+  }
 }
 
 }  // namespace cuckooguard::resp

@@ -134,8 +134,7 @@ std::vector<std::string_view> routed_keys(const redis::Command& command, Argumen
 }
 
 bool may_fail_halfway(const redis::Command& command) {
-  return command.role == Role::unknown ||
-         is_any_of(command.name, "eval evalsha eval_ro evalsha_ro fcall fcall_ro");
+  return command.role == Role::unknown || redis::runs_script(command);
 }
 
 }  // namespace cuckooguard::routing

@@ -35,7 +35,6 @@
 #include "config/config.h"
 #include "filter/live_parts.h"
 #include "filter/reported_state.h"
-#include "filter/source_status.h"
 #include "keyspace/keyspace.h"
 
 namespace cuckooguard::source {

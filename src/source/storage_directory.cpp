@@ -9,9 +9,9 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include "filter/file_descriptor.h"
 #include "filter/filter_file.h"
-#include "filter/secret_file.h"
-#include "filter/write_error.h"
+#include "filter/key_hash.h"
 
 namespace cuckooguard::source {
 namespace {

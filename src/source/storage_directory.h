@@ -9,7 +9,7 @@
 //   DIRECTORY/cluster-nodes               which port leads to which node of a Redis Cluster
 //
 // Threads: open() once; then immutable. Errors: a sentence for the operator: no right to write, and
-// what gives it (filter/write_error.h), a second process, a secret that is damaged. Limits: a
+// what gives it (filter/file_descriptor.h), a second process, a secret that is damaged. Limits: a
 // file's name is cut at 200 bytes, its hash behind it.
 #pragma once
 

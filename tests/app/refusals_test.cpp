@@ -1,9 +1,9 @@
-#include "app/refusals.h"
-
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "app/load_report.h"
 
 namespace cuckooguard::app {
 namespace {

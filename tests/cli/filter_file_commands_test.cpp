@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "filter/filter_file.h"
 #include "filter/hashes.h"
-#include "filter/secret_file.h"
+#include "filter/key_hash.h"
 #include "harness/temporary_directory.h"
 
 namespace cuckooguard::cli {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/key_list.h"
+#include "config/section.h"
 #include "config/yaml_tree.h"
 
 namespace cuckooguard::config::testing {

@@ -12,8 +12,8 @@
 #include "config/absent_presets.h"
 #include "config/config_file.h"
 #include "config/documented_file.h"
-#include "config/key_list.h"
 #include "config/parse.h"
+#include "config/section.h"
 #include "config/yaml_tree.h"
 
 namespace cuckooguard::config {

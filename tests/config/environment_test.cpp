@@ -1,5 +1,3 @@
-#include "config/environment.h"
-
 #include <cstdlib>
 #include <string>
 
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "config/parse.h"
+#include "config/section.h"
 
 namespace cuckooguard::config {
 namespace {

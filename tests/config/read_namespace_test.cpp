@@ -1,5 +1,3 @@
-#include "config/read_namespace.h"
-
 #include <algorithm>
 #include <string>
 
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "config/parse.h"
+#include "config/read_config.h"
 
 namespace cuckooguard::config {
 namespace {

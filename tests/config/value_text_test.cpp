@@ -1,5 +1,3 @@
-#include "config/value_text.h"
-
 #include <random>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,3 @@
-#include "filter/filter_file_image.h"
-
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -8,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "filter/filter_file.h"
+#include "filter/filter_file_stream.h"
 #include "filter/hashes.h"
 #include "harness/temporary_directory.h"
 

@@ -1,8 +1,7 @@
-#include "filter/secret_file.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "filter/key_hash.h"
 #include "harness/temporary_directory.h"
 
 namespace cuckooguard::filter {

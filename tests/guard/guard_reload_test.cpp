@@ -12,7 +12,7 @@
 #include "guard/contradictions.h"
 #include "guard/guarded_shop.h"
 #include "guard/own_commands.h"
-#include "guard/reloads.h"
+#include "guard/process.h"
 
 namespace cuckooguard::guard {
 namespace {

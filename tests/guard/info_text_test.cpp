@@ -1,10 +1,9 @@
-#include "guard/info_text.h"
-
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "guard/fact_table.h"
 #include "guard/filled_shop.h"
 #include "guard/guarded_shop.h"
 #include "guard/own_commands.h"

@@ -1,10 +1,9 @@
-#include "guard/passing.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "guard/guarded_shop.h"
+#include "guard/trouble.h"
 
 namespace cuckooguard::guard {
 namespace {

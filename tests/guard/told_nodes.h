@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "guard/nodes.h"
+#include "guard/process.h"
 
 namespace cuckooguard::guard {
 

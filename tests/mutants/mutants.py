@@ -25,7 +25,7 @@ QUESTION = "src/guard/guard.cpp"
 STATE = "src/redis/client_state.cpp"
 OWN = "src/guard/own_commands.cpp"
 GUARD_COMMANDS = "src/guard/guard_commands.cpp"
-IN_FLIGHT = "src/guard/writes_in_flight.cpp"
+IN_FLIGHT = "src/guard/client.cpp"
 LEARNED = "src/guard/learner.cpp"
 SESSION = "src/proxy/session.cpp"
 ORDER = "src/proxy/reply_order.cpp"
@@ -220,9 +220,9 @@ MUTANTS = [
      [("src/admin/http/server.cpp", "  limit_time(limits_.request_max);\n",
        "  waiting_since_.reset();\n  limit_time(limits_.request_max);\n")]),
     ("admin", "any_host_may_be_named", "DNS rebinding: a stranger's page reads the admin server",
-     [("src/admin/http/allowed_hosts.cpp", "if (!host.empty() && !allows(host)) {", "if (host.size() > 1000) {")]),
+     [("src/admin/http/access.cpp", "if (!host.empty() && !allows(host)) {", "if (host.size() > 1000) {")]),
     ("admin", "any_origin_may_ask", "a stranger's page posts to the admin server",
-     [("src/admin/http/allowed_hosts.cpp", "if (origin.empty()) {", "if (origin.size() < 1000) {")]),
+     [("src/admin/http/access.cpp", "if (origin.empty()) {", "if (origin.size() < 1000) {")]),
     ("config", "passwords_are_printed", "addresses: user:password@host, in an error",
      [("src/config/values.cpp", "text.find('@') != std::string_view::npos ?", "text.size() > 1000 ?")]),
     ("guard", "getex_is_answered_where_writes_are_refused", "-MISCONF, -NOREPLICAS, -READONLY",

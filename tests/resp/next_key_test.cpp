@@ -1,5 +1,3 @@
-#include "resp/next_key.h"
-
 #include <string>
 #include <vector>
 

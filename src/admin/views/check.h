@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +25,22 @@
 #include "guard/guard.h"
 
 namespace cuckooguard::views {
+
+// The body of POST /v1/check/NAMESPACE: a JSON list of identities.
+//
+//   ["42", 43]                     one value each: text, or a whole number
+//   [["acme", 7], ["acme", 8]]     several values each, in the order of the first template's
+//                                  placeholders
+//
+// Errors: a sentence, without bytes of the body. Limits: kIdentitiesMax; the connection's for the
+//   body.
+inline constexpr std::size_t kIdentitiesMax = 1000;
+
+using Identity = std::vector<std::string>;
+
+// Each has `values` values, none of them empty.
+std::expected<std::vector<Identity>, std::string> parse_identities(std::string_view json,
+                                                                   std::size_t values);
 
 class Check {
  public:

@@ -6,7 +6,6 @@
 #include "guard/filled.h"
 #include "guard/filter_totals.h"
 #include "guard/grouped.h"
-#include "guard/passing.h"
 #include "guard/trouble.h"
 #include "views/status.h"
 

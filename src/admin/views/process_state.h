@@ -9,14 +9,102 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "views/event_list.h"
-#include "views/heartbeat.h"
-#include "views/load_board.h"
+#include "io/clock.h"
 
 namespace cuckooguard::views {
+
+// What the process has logged recently, as the page shows it.
+//
+// Threads: the implementation is thread-safe.
+struct Event {
+  std::uint64_t number = 0;  // 1 is the first; never given twice
+  std::chrono::sys_time<std::chrono::milliseconds> time{};
+  std::string_view level{};  // a literal: info, warning, error
+  std::string text{};        // "event=NAME key=value ...": as in the log
+};
+
+class EventList {
+ public:
+  // Those with a greater number, the oldest first; of many the latest.
+  virtual std::vector<Event> after(std::uint64_t number) const = 0;
+
+ protected:
+  ~EventList() = default;
+};
+
+// Whether an event loop still turns: a task is posted to it, and must have run by the next check.
+//
+// Only one is posted at a time, by whoever checks: a stalled loop is detected by the first check
+// that comes kStalledAfter or more after the one that posted it. There is no timer.
+//
+// Threads: is_alive() one; the task runs on the loop's. Lifetimes: the loop may outlive this, and
+// the task may never run.
+class Heartbeat {
+ public:
+  static constexpr std::chrono::seconds kStalledAfter{5};
+
+  using Post = std::function<void(std::function<void()>)>;
+
+  Heartbeat(std::string name, Post post) : name_(std::move(name)), post_(std::move(post)) {}
+
+  const std::string& name() const { return name_; }
+  bool is_alive(io::TimePoint now);
+
+ private:
+  std::string name_;
+  Post post_;
+  std::shared_ptr<std::atomic<bool>> has_arrived_;  // null: none was sent
+  io::TimePoint sent_{};
+};
+
+// How far the loads in progress are, and how often sources had trouble.
+//
+// Threads: any; a lock is held only while a few numbers are copied. Limits: an entry per table that
+// is being loaded; one that is not updated for kShownFor has ended without its last row, and is
+// left out. A number per source that ever had trouble.
+struct Load {
+  std::uint64_t rows = 0;
+  std::uint64_t rows_expected = 0;
+  double rows_per_second = 0;
+  double fraction = 0;  // 0 to 1
+  std::optional<std::chrono::nanoseconds> remaining{};
+};
+
+class LoadBoard {
+ public:
+  static constexpr std::chrono::seconds kShownFor{10};
+
+  // `what`: a namespace's name, or with several tables "users/user_3".
+  void put(std::string_view what, const Load& load, io::TimePoint now);
+  void remove(std::string_view what);
+
+  // Of all tables of a namespace together, as if it were one; nothing if none of them is being
+  // loaded.
+  std::optional<Load> of(std::string_view ns, io::TimePoint now) const;
+
+  // A checkpoint that could not be written or used, and the like: event=source_trouble.
+  void count_trouble(std::string_view source);
+  std::uint64_t troubles(std::string_view source) const;
+
+ private:
+  struct Entry {
+    Load load;
+    io::TimePoint written;
+  };
+
+  mutable std::mutex mutex_;
+  std::map<std::string, Entry, std::less<>> loads_;
+  std::map<std::string, std::uint64_t, std::less<>> troubles_;  // by source
+};
 
 enum class RedisSeen : std::uint8_t { never, up, down };
 

@@ -65,7 +65,6 @@
 
 #include "guard/fact_table.h"
 #include "views/model.h"
-#include "views/process_use.h"
 
 namespace cuckooguard::views {
 

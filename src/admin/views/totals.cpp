@@ -1,5 +1,6 @@
 #include "views/totals.h"
 
+#include <boost/json.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
@@ -46,6 +47,14 @@ json::value json_of(const Totals& totals) {
       {"unguarded", totals.unguarded},
       {"reply_times", json::array(totals.reply_times.begin(), totals.reply_times.end())},
       {"lag", std::move(lag)}};
+}
+
+std::string History::json() const {
+  boost::json::array lines;
+  for (const Totals& totals : lines_) {
+    lines.push_back(json_of(totals));
+  }
+  return boost::json::serialize(lines) + "\n";
 }
 
 }  // namespace cuckooguard::views

@@ -5,13 +5,17 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/json/value.hpp>
 
-#include "guard/reply_times.h"
+#include "guard/counters.h"
 #include "views/model.h"
 
 namespace cuckooguard::views {
@@ -30,5 +34,26 @@ Totals totals_of(const Model& model);
 // {"at", "absent", "passed", "unguarded", "reply_times": [count], "lag": [seconds or null]}; `at`
 // is of a clock that only grows.
 boost::json::value json_of(const Totals& totals);
+
+// The last minutes, a line per second, so that a page that is opened has a past.
+//
+// Threads: the admin thread's. Limits: kLinesMax lines, some 300 bytes each.
+class History {
+ public:
+  static constexpr std::size_t kLinesMax = 300;
+
+  void add(Totals totals) {
+    if (lines_.size() == kLinesMax) {
+      lines_.pop_front();
+    }
+    lines_.push_back(std::move(totals));
+  }
+
+  // The page /history: a list of totals (totals.h), the oldest first.
+  std::string json() const;
+
+ private:
+  std::deque<Totals> lines_;
+};
 
 }  // namespace cuckooguard::views

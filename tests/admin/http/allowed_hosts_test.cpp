@@ -1,6 +1,6 @@
-#include "http/allowed_hosts.h"
-
 #include <gtest/gtest.h>
+
+#include "http/access.h"
 
 namespace cuckooguard::http {
 namespace {

@@ -1,11 +1,10 @@
-#include "http/bearer_token.h"
-
 #include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "harness/temporary_directory.h"
+#include "http/access.h"
 
 namespace cuckooguard::http {
 namespace {

@@ -1,7 +1,7 @@
-#include "http/target.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "http/message.h"
 
 namespace cuckooguard::http {
 namespace {

@@ -1,8 +1,8 @@
-#include "views/heartbeat.h"
-
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "views/process_state.h"
 
 namespace cuckooguard::views {
 namespace {

@@ -1,7 +1,7 @@
-#include "views/identity_list.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "views/check.h"
 
 namespace cuckooguard::views {
 namespace {

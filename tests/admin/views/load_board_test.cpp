@@ -1,6 +1,6 @@
-#include "views/load_board.h"
-
 #include <gtest/gtest.h>
+
+#include "views/process_state.h"
 
 namespace cuckooguard::views {
 namespace {

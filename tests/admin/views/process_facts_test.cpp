@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "guard/fact_table.h"
 #include "guard/guarded_shop.h"
-#include "guard/info_text.h"
 #include "views/metrics.h"
 #include "views/model.h"
 #include "views/status.h"

@@ -1,9 +1,9 @@
-#include "views/process_use.h"
-
 #include <fstream>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "views/model.h"
 
 namespace cuckooguard::views {
 namespace {

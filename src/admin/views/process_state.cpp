@@ -1,4 +1,4 @@
-#include "views/load_board.h"
+#include "views/process_state.h"
 
 #include <algorithm>
 
@@ -60,6 +60,16 @@ std::uint64_t LoadBoard::troubles(std::string_view source) const {
   const std::lock_guard lock(mutex_);
   const auto found = troubles_.find(source);
   return found == troubles_.end() ? 0 : found->second;
+}
+
+bool Heartbeat::is_alive(io::TimePoint now) {
+  if (has_arrived_ != nullptr && !has_arrived_->load(std::memory_order_acquire)) {
+    return now - sent_ < kStalledAfter;
+  }
+  has_arrived_ = std::make_shared<std::atomic<bool>>(false);
+  sent_ = now;
+  post_([arrived = has_arrived_] { arrived->store(true, std::memory_order_release); });
+  return true;
 }
 
 }  // namespace cuckooguard::views

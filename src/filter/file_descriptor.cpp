@@ -1,4 +1,4 @@
-#include "filter/write_error.h"
+#include "filter/file_descriptor.h"
 
 #include <array>
 #include <cerrno>
