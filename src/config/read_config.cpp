@@ -132,14 +132,11 @@ constexpr auto kFilters =
 
 using namespace std::chrono_literals;
 
-constexpr std::array kUpstreamModes = {Choice<UpstreamMode>{"pinned", UpstreamMode::pinned},
-                                       Choice<UpstreamMode>{"shared", UpstreamMode::shared}};
-constexpr std::array kAcls = {Choice<Acl>{"ask", Acl::ask}, Choice<Acl>{"trust", Acl::trust}};
+constexpr auto kUpstreamModes = choices_of<UpstreamMode>({"pinned", "shared"});
+constexpr auto kAcls = choices_of<Acl>({"ask", "trust"});
 constexpr auto kLogLevels = choices_of<LogLevel>(kLogLevelNames);
-constexpr std::array kLogFormats = {Choice<LogFormat>{"text", LogFormat::text},
-                                    Choice<LogFormat>{"json", LogFormat::json}};
-constexpr std::array kLogKeyForms = {Choice<LogKeys>{"hashed", LogKeys::hashed},
-                                     Choice<LogKeys>{"plain", LogKeys::plain}};
+constexpr auto kLogFormats = choices_of<LogFormat>({"text", "json"});
+constexpr auto kLogKeyForms = choices_of<LogKeys>({"hashed", "plain"});
 constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kGiB = kKiB * kKiB * kKiB;
 constexpr std::uint32_t kMillion = 1'000'000;

@@ -23,13 +23,9 @@ constexpr std::array kSourceTypes = {Choice<SourceType>{"sqlite", SourceType::sq
                                      Choice<SourceType>{"postgres", SourceType::postgres},
                                      Choice<SourceType>{"file", SourceType::file},
                                      Choice<SourceType>{"bloom", SourceType::bloom}};
-constexpr std::array kFileFormats = {Choice<FileFormat>{"lines", FileFormat::lines},
-                                     Choice<FileFormat>{"csv", FileFormat::csv}};
-constexpr std::array kFollows = {Choice<Follow>{"rescan", Follow::rescan},
-                                 Choice<Follow>{"triggers", Follow::triggers}};
-constexpr std::array kTls = {Choice<Tls>{"off", Tls::off},
-                             Choice<Tls>{"required", Tls::required},
-                             Choice<Tls>{"verified", Tls::verified}};
+constexpr auto kFileFormats = choices_of<FileFormat>({"lines", "csv"});
+constexpr auto kFollows = choices_of<Follow>({"rescan", "triggers"});
+constexpr auto kTls = choices_of<Tls>({"off", "required", "verified"});
 
 constexpr std::array kBloomFormats = {
     Choice<BloomFormat>{"go-zero", BloomFormat::go_zero},

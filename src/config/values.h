@@ -66,6 +66,10 @@ constexpr std::array<Choice<T>, n> choices_of(const std::array<std::string_view,
   }
   return choices;
 }
+template <typename T, std::size_t n>
+constexpr std::array<Choice<T>, n> choices_of(const std::string_view (&names)[n]) {
+  return choices_of<T>(std::to_array(names));
+}
 
 std::unexpected<std::string> unknown_choice(std::string_view text,
                                             std::span<const std::string_view> names);

@@ -16,7 +16,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "filter/layout.h"
+#include "filter/sizing.h"
 
 namespace cuckooguard::filter {
 

@@ -53,7 +53,6 @@
 #include "filter/key_hash.h"
 #include "filter/lookup_kernel.h"
 #include "filter/sizing.h"
-#include "filter/table_outcome.h"
 
 namespace cuckooguard::filter {
 

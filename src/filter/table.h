@@ -11,7 +11,6 @@
 #include "filter/lookup_kernel.h"
 #include "filter/shared_cells.h"
 #include "filter/sizing.h"
-#include "filter/table_outcome.h"
 
 namespace cuckooguard::filter {
 

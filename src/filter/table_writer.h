@@ -16,8 +16,8 @@
 
 #include "filter/addressing.h"
 #include "filter/path_search.h"
+#include "filter/sizing.h"
 #include "filter/stash.h"
-#include "filter/table_outcome.h"
 
 namespace cuckooguard::filter {
 

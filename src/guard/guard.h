@@ -72,7 +72,6 @@
 #include "guard/absent_reply_bytes.h"
 #include "guard/client.h"
 #include "guard/counters.h"
-#include "guard/effects.h"
 #include "guard/guarded_namespace.h"
 #include "guard/key_judge.h"
 #include "guard/key_shapes.h"
