@@ -75,27 +75,6 @@
 
 namespace cuckooguard::app {
 
-// The thread that looks into contradictions and for attacks, and the log
-// of what it finds.
-//
-//   event=hidden_row    each one, at most one per two seconds
-//   event=hidden_value, event=contradiction_unknown, event=late_row
-//                       the first, then at most one per namespace and kLogEvery, with their number
-//                       so far
-//   event=hidden_by_lag of a namespace, at most one per kLogEvery (filter/absent_reads.h)
-//   event=attack_began, event=attack_ended
-//                       of a namespace, within two seconds (guard/counters.h)
-//   event=advice        after kAdviseFirst, every kAdviseEvery, and at the end, if something was
-//                       read (guard/advice.h)
-//
-// A key is logged as the hash by which GUARD.EXPLAIN knows it (guard/process.h), and as it is if
-// the log may show keys.
-//
-// One for each configuration that is loaded: a reload ends it, and begins another one.
-//
-// Threads: its own; the constructor and stop() from the owner's. Lifetimes: all that it is given
-// outlives it.
-
 // What a contradiction comes to: the guard said that a key is absent, and Redis has a value. One
 // step at a time, so that a test can take the steps itself.
 //
@@ -168,6 +147,25 @@ class ContradictionChecker {
   keyspace::IdentityBuffer scratch_;
 };
 
+// The thread that looks into contradictions and for attacks, and logs what it finds.
+//
+//   event=hidden_row    each one, at most one per two seconds
+//   event=hidden_value, event=contradiction_unknown, event=late_row
+//                       the first, then at most one per namespace and kLogEvery, with their number
+//                       so far
+//   event=hidden_by_lag of a namespace, at most one per kLogEvery (filter/absent_reads.h)
+//   event=attack_began, event=attack_ended
+//                       of a namespace, within two seconds (guard/counters.h)
+//   event=advice        after kAdviseFirst, every kAdviseEvery, and at the end, if something was
+//                       read (guard/advice.h)
+//
+// A key is logged as the hash by which GUARD.EXPLAIN knows it (guard/process.h), and as it is if
+// the log may show keys.
+//
+// One for each loaded configuration: a reload ends it and starts another.
+//
+// Threads: its own; the constructor and stop() from the owner's. Lifetimes: all that it is given
+// outlives it.
 class Verification {
  public:
   static constexpr std::chrono::milliseconds kStepEvery{200};
@@ -188,9 +186,11 @@ class Verification {
   Verification& operator=(const Verification&) = delete;
   ~Verification() { stop(); }
 
-  void start();         // once the workers' guards are known
-  void stop();          // ends the thread; may be called twice
-  void advise() const;  // every namespace's sentence, to the log
+  void start() {  // once the workers' guards are known
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  }
+  void stop() { thread_ = {}; }  // may be called twice
+  void advise() const;           // every namespace's sentence, to the log
 
  private:
   using TimePoint = ContradictionChecker::TimePoint;
@@ -264,9 +264,10 @@ class ReloadThread final : public guard::Reloads {
   ReloadThread& operator=(const ReloadThread&) = delete;
   ~ReloadThread() { stop(); }
 
-  void start();
-  // load() is asked to end, and waited for. May be called twice.
-  void stop();
+  void start() {
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  }
+  void stop() { thread_ = {}; }  // waits for load(), which is asked to end; may be called twice
 
   void ask(std::string_view who);
   std::optional<guard::ReloadOutcome> outcome(io::TimePoint since, std::string_view who) override;

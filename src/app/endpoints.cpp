@@ -1,9 +1,9 @@
 #include "app/endpoints.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <fstream>
+#include <functional>
 #include <ranges>
 #include <system_error>
 #include <utility>
@@ -13,6 +13,7 @@
 
 #include "cluster/slot.h"
 #include "filter/filter_file.h"
+#include "text/number.h"
 #include "upstream/cluster_watch.h"
 
 namespace cuckooguard::app {
@@ -115,13 +116,11 @@ std::string NodeTable::text() const {
 
 void NodeTable::restore(std::string_view text, io::TimePoint now) {
   for (const auto part : std::views::split(text, '\n')) {
-    const std::string_view line(part);
-    std::size_t endpoint = 0;
-    const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), endpoint);
-    const std::string_view id(rest, line.data() + line.size());
-    if (error == std::errc() && endpoint < places_.size() && id.size() > 1 && id.front() == ' ' &&
-        places_[endpoint].id.empty() && !endpoint_of(id.substr(1))) {
-      places_[endpoint] = {.id = std::string(id.substr(1)), .seen = now};
+    std::string_view id(part);
+    const auto endpoint = text::take_number<std::size_t>(id);
+    if (endpoint && *endpoint < places_.size() && id.size() > 1 && id.front() == ' ' &&
+        places_[*endpoint].id.empty() && !endpoint_of(id.substr(1))) {
+      places_[*endpoint] = {.id = std::string(id.substr(1)), .seen = now};
     }
   }
 }
@@ -218,68 +217,48 @@ void ControlConnection::forget_what_is_known() {
 
 std::unique_ptr<upstream::Control> ControlConnection::make(
     const config::Upstream& redis, const std::vector<config::Namespace>& namespaces) {
-  const auto if_believed = [this, mine = opened_](const auto& take) {
-    const std::lock_guard lock(telling_);
-    if (opened_ == mine) {
-      take();
-    }
+  const auto believed = [this, mine = opened_](auto call) {
+    return [this, mine, call](auto&&... told) {
+      const std::lock_guard lock(telling_);
+      if (opened_ == mine) {
+        std::invoke(call, this, std::forward<decltype(told)>(told)...);
+      }
+    };
   };
   if (purpose_ == Purpose::log_alone) {
     return std::make_unique<upstream::Control>(
         redis,
         upstream::Questions{.of_presence_alone = true},
-        upstream::Control::Calls{.on_reachable =
-                                     [this, if_believed, address = redis.address.text()](
-                                         bool reachable, const std::string& why) {
-                                       if_believed([&] { log_reachable(reachable, address, why); });
-                                     },
+        upstream::Control::Calls{.on_reachable = believed(&ControlConnection::log_reachable),
                                  .on_lost = [](bool, const std::string&) {}},
         &tls_);
   }
   return std::make_unique<upstream::Control>(
       redis,
       questions_for(redis, namespaces, numbering_, kind_.is_whole_cluster),
-      upstream::Control::Calls{
-          .epoch = [this] { return facts_.epoch(); },
-          .users = [this] { return facts_.users_to_ask(); },
-          .on_facts =
-              [this, if_believed](std::uint64_t epoch, redis::Reading reading) {
-                if_believed([&] {
-                  if (leaving_ == 0) {
-                    facts_.publish(epoch, std::move(reading));
-                  }
-                });
-              },
-          .on_server =
-              [this, if_believed](const upstream::Server& server) {
-                if_believed([&] { on_server(server); });
-              },
-          .on_reachable =
-              [this, if_believed, address = redis.address.text()](bool reachable,
-                                                                  const std::string& why) {
-                if_believed([&] { on_reachable(reachable, address, why); });
-              },
-          .on_lost = [this, if_believed](
-                         bool is_up,
-                         const std::string& why) { if_believed([&] { on_lost(is_up, why); }); },
-          .on_allowed =
-              [this, if_believed](const redis::ControlReport& report) {
-                if_believed([&] { on_allowed(report); });
-              },
-      },
+      upstream::Control::Calls{.epoch = [this] { return facts_.epoch(); },
+                               .users = [this] { return facts_.users_to_ask(); },
+                               .on_facts = believed(&ControlConnection::on_facts),
+                               .on_server = believed(&ControlConnection::on_server),
+                               .on_reachable = believed(&ControlConnection::on_reachable),
+                               .on_lost = believed(&ControlConnection::on_lost),
+                               .on_allowed = believed(&ControlConnection::on_allowed)},
       &tls_);
 }
 
-void ControlConnection::on_reachable(bool reachable,
-                                     const std::string& address,
-                                     const std::string& why) {
-  calls_.on_seen(reachable ? views::RedisSeen::up : views::RedisSeen::down);
-  log_reachable(reachable, address, why);
+void ControlConnection::on_facts(std::uint64_t epoch, redis::Reading reading) {
+  if (leaving_ == 0) {
+    facts_.publish(epoch, std::move(reading));
+  }
 }
 
-void ControlConnection::log_reachable(bool reachable,
-                                      const std::string& address,
-                                      const std::string& why) {
+void ControlConnection::on_reachable(bool reachable, const std::string& why) {
+  calls_.on_seen(reachable ? views::RedisSeen::up : views::RedisSeen::down);
+  log_reachable(reachable, why);
+}
+
+void ControlConnection::log_reachable(bool reachable, const std::string& why) {
+  const std::string address = settings_->address.text();
   if (reachable) {
     log_.info("upstream_up", {{"address", address}});
   } else {
@@ -466,12 +445,7 @@ void Endpoints::be_silent(log::EventName event, const std::string& why) {
 }
 
 void Endpoints::refresh() {
-  if (cluster_) {
-    cluster_->refresh();
-  }
-  if (sentinels_) {
-    sentinels_->refresh();
-  }
+  each_watch([](auto& watch) { watch.refresh(); });
 }
 
 void Endpoints::keep_in(const source::StorageDirectory& storage) {
@@ -516,21 +490,11 @@ void Endpoints::keep() {
 
 void Endpoints::watch(std::function<void(Known)> on_known) {
   on_known_ = std::move(on_known);
-  if (cluster_) {
-    cluster_->start();
-  }
-  if (sentinels_) {
-    sentinels_->start();
-  }
+  each_watch([](auto& watch) { watch.start(); });
 }
 
 void Endpoints::stop_watching() {
-  if (cluster_) {
-    cluster_->stop();
-  }
-  if (sentinels_) {
-    sentinels_->stop();
-  }
+  each_watch([](auto& watch) { watch.stop(); });
 }
 
 // All of them are silent before the first is gone: note() looks at each.
@@ -690,12 +654,7 @@ void Endpoints::open(const config::Config& config, std::uint64_t numbering) {
   const std::lock_guard lock(opening_);
   config_ = std::make_unique<const config::Config>(config);
   numbering_ = numbering;
-  if (cluster_) {
-    cluster_->adopt(config.upstream);
-  }
-  if (sentinels_) {
-    sentinels_->adopt(config.upstream);
-  }
+  each_watch([&config](auto& watch) { watch.adopt(config.upstream); });
   for (std::size_t i = 0; i < all_.size(); ++i) {
     open(i);
   }

@@ -220,8 +220,9 @@ class ControlConnection {
   void end_aside(std::unique_ptr<upstream::Control> control);
   std::unique_ptr<upstream::Control> make(const config::Upstream& redis,
                                           const std::vector<config::Namespace>& namespaces);
-  void on_reachable(bool reachable, const std::string& address, const std::string& why);
-  void log_reachable(bool reachable, const std::string& address, const std::string& why);
+  void on_facts(std::uint64_t epoch, redis::Reading reading);
+  void on_reachable(bool reachable, const std::string& why);
+  void log_reachable(bool reachable, const std::string& why);
   void on_allowed(const redis::ControlReport& report);
   void on_server(const upstream::Server& server);
   void on_lost(bool is_up, const std::string& why);
@@ -234,7 +235,7 @@ class ControlConnection {
   const io::TlsSlot& tls_;  // what its connects take
   log::EventLog& log_;
   Kind kind_;
-  std::optional<config::Upstream> settings_;  // of `control_`
+  std::optional<config::Upstream> settings_;  // of `control_`; change when it is not believed
   std::uint64_t numbering_ = 0;
   Purpose purpose_ = Purpose::facts;
   bool is_forgotten_ = false;  // `control_` is not believed
@@ -383,6 +384,15 @@ class Endpoints {
   std::function<void(Known)> on_known_;
   OnLeft on_left_;
   // What watches, if anything does.
+  template <typename Call>
+  void each_watch(const Call& call) const {
+    if (cluster_) {
+      call(*cluster_);
+    }
+    if (sentinels_) {
+      call(*sentinels_);
+    }
+  }
   std::unique_ptr<upstream::ClusterWatch> cluster_;
   std::unique_ptr<upstream::SentinelWatch> sentinels_;
   io::BlockingThread keeping_{

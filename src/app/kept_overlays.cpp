@@ -53,8 +53,7 @@ std::optional<std::string_view> take_text(std::string_view& bytes) {
 
 KeptOverlays::~KeptOverlays() {
   if (thread_.joinable()) {
-    thread_.request_stop();
-    thread_.join();
+    thread_ = {};  // which has ended then
     keep();
   }
 }

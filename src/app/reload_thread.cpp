@@ -19,17 +19,6 @@ std::chrono::sys_seconds wall_seconds() {
 ReloadThread::ReloadThread(Load load, log::EventLog& log)
     : load_(std::move(load)), log_(log), last_{.loaded_at = wall_seconds()} {}
 
-void ReloadThread::start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-}
-
-void ReloadThread::stop() {
-  if (thread_.joinable()) {
-    thread_.request_stop();
-    thread_.join();
-  }
-}
-
 void ReloadThread::ask(std::string_view who) {
   const std::lock_guard lock(mutex_);
   want(who);

@@ -126,8 +126,6 @@ ContradictionChecker::Suspects::iterator ContradictionChecker::close(Suspects::i
   return suspects_.erase(suspect);
 }
 
-using guard::Cause;
-
 Verification::Verification(const Parts& parts)
     : parts_(parts),
       checker_(
@@ -141,17 +139,6 @@ Verification::Verification(const Parts& parts)
                [this](std::uint32_t ns) { return parts_.guarded.process->origins[ns].max_lag; },
            .told = [this](const guard::Contradictions::Key& key,
                           Cause cause) { log(key, cause); }}) {}
-
-void Verification::start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-}
-
-void Verification::stop() {
-  if (thread_.joinable()) {
-    thread_.request_stop();
-    thread_.join();
-  }
-}
 
 void Verification::run(const std::stop_token& stop) {
   stop_ = stop;
