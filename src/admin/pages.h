@@ -1,8 +1,8 @@
 // The pages of the admin server: a request in, a response out; no sockets.
 //
-//   GET  /                              the page for people (views/page/page.html), which asks for
-//                                       the two behind it
-//   GET  /status                        what there is to know, as JSON (views/status.h);
+//   GET  /                              the page for people (views/page/page.html), which requests
+//   the next two
+//   GET  /status                        everything known, as JSON (views/status.h);
 //                                       ?events_after=NUMBER: newer ones only
 //   GET  /history                       the last minutes of its totals (views/totals.h)
 //   GET  /livez                         200 while every event loop turns, else 503
@@ -21,15 +21,15 @@
 //                                       before (guard/process.h). As text, when it has ended
 //   GET  /metrics                       numbers for Prometheus (views/metrics.h)
 //
-// 404 says one thing here and nothing else, because gateways look at the status alone: no row has
-// this identity. A page or a namespace that does not exist, and an identity that cannot be read,
-// are 400. Other errors: 401 no or another token, 403 asked under a foreign name or by a foreign
-// page (http/access.h), 405 with Allow, 503 no token can be read; of the connection
-// (http/server.h): 408, 413, 431, 503. Bodies are JSON: {"error": "unknown_namespace",
+// 404 has one meaning only, because gateways look at nothing but the status: no row has this
+// identity. An unknown page or namespace, or an unreadable identity, is 400. Other errors: 401 no
+// or a wrong token, 403 a foreign Host or Origin (http/access.h), 405 with Allow, 503 unreadable
+// token file; of the connection (http/server.h): 408, 413, 431, 503. Bodies are JSON: {"error":
+// "unknown_namespace",
 // "message": "..."}. HEAD is GET without a body.
 //
-// /livez and /readyz need no token, and may be asked under any name; `?verbose` tells more there.
-// Neither does / need a token: it has nothing of this process in it, and asks people for theirs.
+// /livez and /readyz need no token and accept any Host; `?verbose` adds details. / needs no token
+// either: it contains nothing of this process, and asks people for theirs.
 //
 // Threads: the admin thread's. Lifetimes: its parts outlive it. Errors: responses.
 // Limits: as http::Limits and views/check.h say.
@@ -66,9 +66,9 @@ class Pages {
   explicit Pages(Parts parts) : parts_(std::move(parts)), check_(parts_.guard) {}
 
   http::Response answer(const http::Request& request);
-  // What the page /history will tell of this moment. Once a second.
+  // Adds this moment to /history. Once a second.
   void remember();
-  // What is remembered by the namespaces' numbers: they will have others.
+  // Drops what is kept by namespace numbers, which are about to change.
   void forget();
   // From now on.
   void set_access(http::BearerToken token, http::AllowedHosts hosts) {
@@ -91,7 +91,7 @@ class Pages {
     http::Response (Pages::*answer)(const ParsedRequest&);
     std::string_view methods = kReads;  // as Allow has them; empty: `answer` looks at them
     bool needs_token = true;
-    bool is_for_all = false;  // under any name, from any page of a browser: probes
+    bool is_for_all = false;  // any Host and Origin: probes
   };
 
   static const Page* find(std::string_view path);

@@ -1,8 +1,7 @@
-// The admin room as this process has it: its pages with a guard and an epoch reader of their own,
-// its server, and what they are told of the rest.
+// The admin pages of this process, with a guard and an epoch reader of their own, and their server.
 //
-// Threads: construct, start and destroy from the main thread's; adopt() any. Lifetimes: all that
-// Parts names outlives it, but what is guarded the call of `done` of the next adopt(). Errors:
+// Threads: construct, start and destroy from the main thread's; adopt() any. Lifetimes: everything
+// in Parts outlives it; what is guarded only until the next adopt() has called `done`. Errors:
 // refusal() before anything is bound; std::system_error if the address cannot be.
 #pragma once
 
@@ -38,7 +37,7 @@ class AdminServer {
   explicit AdminServer(const Parts& parts);
 
   void start();
-  // From now on these, on its own thread, which then calls `done`.
+  // Switches to these on its own thread, which then calls `done`.
   void adopt(const guard::Guard::Parts& guarded,
              config::Admin settings,
              std::function<void()> done);

@@ -76,7 +76,7 @@
 namespace cuckooguard::app {
 
 // What a contradiction comes to: the guard said that a key is absent, and Redis has a value. One
-// step at a time, so that a test can take the steps itself.
+// step at a time, so that tests can drive it.
 //
 //   asked ─ no row ──────────────────────────────────────────────────────────────▶ hidden_value
 //     └─ a row, at T1 ─ max_lag ─▶ the filter at T2: fresh, and absent ─▶ asked again
@@ -88,10 +88,10 @@ namespace cuckooguard::app {
 // committed before T1, when the query saw it, so more than max_lag before T2; a filter that is
 // fresh at T2 has all rows that were committed by then, and it is still there afterwards, so it was
 // not deleted in between. (Deleted and inserted again between the two questions, it would be
-// reported wrongly; nobody but an operator could tell.) And a row that a filter does not have is
-// found: it stays so until it is loaded anew, and then it is late_row.
-// What cannot be told apart from here: a row that came a moment after the verdict, which is
-// nobody's fault, and one that the filter did not find for a moment only. Both are late_row.
+// reported wrongly; nobody but an operator could tell.) A row that a filter lacks is found: it
+// stays missing until the filter is loaded again, and then it is late_row.
+// Indistinguishable from here: a row that came just after the verdict, which is no fault, and one
+// that the filter missed for a moment. Both are late_row.
 //
 // Threads: one. Errors: a question without an answer is asked kAttemptsMax times, then unknown.
 // Limits: one question per kAskEvery; kSuspectsMax keys at a time, the others wait in
@@ -217,9 +217,8 @@ class Verification {
   std::jthread thread_;
 };
 
-// What was read of the configuration, to be compared with what is read next: every setting, secrets
-// too, and which files they name as they were then (certificates, passwords, tokens). Equal are two
-// only if nothing has changed.
+// A configuration as it was read: every setting, secrets too, and the stamps of the files they name
+// (certificates, passwords, tokens). Two are equal only if nothing has changed.
 //
 // Not the rows of a `file` source, which are looked at all the time.
 //
@@ -238,13 +237,13 @@ class SettingsAsRead {
   std::vector<std::expected<source::FileStamp, std::string>> files_;
 };
 
-// Reloads, one at a time, on a thread of their own: opening databases takes time that neither a
-// worker nor the acceptor has.
+// Runs reloads one at a time on a thread of its own, since opening databases would block a worker
+// or the acceptor.
 //
 //   SIGHUP, GUARD.RELOAD, POST /-/reload ── ask(), outcome() ──▶ [wanted] ──▶ load() ──▶ outcome
 //
-// Who asks while one runs is told of the next one, which begins when that has ended: what was
-// written to the file in between is surely read. All who ask meanwhile share it.
+// A request during a reload gets the outcome of the next one, which starts when that has ended, so
+// that later changes of the file are surely read. All requests until then share it.
 //
 // Threads: any; load() on its own. Lifetimes: what load() refers to, and the log, outlive it.
 // Errors: an exception of load() is an outcome.
@@ -318,16 +317,15 @@ class RecentEvents final : public views::EventList {
 //              (proxy/session_drain.cpp) ──▶ none left ──▶ on_end
 //          ──▶ `timeout` later those who are left are cut off, kLastWord later closed ──▶ on_end
 //
-// A second signal ends the process at once, with exit code 1 and without a last checkpoint: it is
-// for somebody who will not wait, whatever hangs. (Checkpoints are replaced as a whole: an older
-// one stays good.)
+// A second signal ends the process at once, with exit code 1 and without a last checkpoint,
+// whatever hangs. (Checkpoints are replaced as a whole: an older one stays good.)
 //
 // Threads: the io_context's, but for what is posted to the workers' loops. Lifetimes: loops and
 // clients outlive the io_context's run. Limits: `timeout` and kLastWord; with a timeout of 0 on_end
 // comes at once.
 class Drain {
  public:
-  // For Redis to answer that it has heard of a client's end, and for that to be passed on.
+  // For Redis to acknowledge a client's end, and for that reply to be passed on.
   static constexpr std::chrono::seconds kLastWord{1};
 
   struct Worker {

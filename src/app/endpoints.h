@@ -1,4 +1,4 @@
-// What clients reach, and by which listener.
+// Which listener leads clients where.
 //
 //   listen: host:port ...        one endpoint for all of them, which leads to Redis:
 //                                upstream.address, or the master that the Sentinels name; or to a
@@ -7,16 +7,16 @@
 //                                of it
 //   listen: { sentinels: ... }   one, which leads to a Sentinel that answers
 //
-// Where they lead, if not to upstream.address, is found out (follow()), and may be nowhere.
-// Each has its own control connection, and its own facts of the Redis behind it: which commands it
-// has, what its users may do, whether it serves. What leads to a Sentinel has none: of that
-// nothing is known, and nothing is answered for it.
+// Targets other than upstream.address are discovered (follow()); an endpoint may lead nowhere. Each
+// has its own control connection and facts about the Redis behind it: its commands, its users'
+// rights, whether it serves. An endpoint that leads to a Sentinel has neither, and nothing is
+// answered there.
 //
 // Threads: follow(), publish() and leads_somewhere() on one (the main thread's), open() on one
 // (that of the configuration at hand); the rest from any. Lifetimes: process_state, tls and the log
-// outlive it; it outlives the guards. Limits: config::kNodePortsMax endpoints and two, a thread for
+// outlive it; it outlives the guards. Limits: config::kNodePortsMax + 2 endpoints, one thread for
 // each that leads somewhere. Nothing here waits for Redis, since the main thread accepts clients;
-// follow() gives the storage directory 200 ms.
+// follow() waits up to 200 ms for the storage directory.
 #pragma once
 
 #include <atomic>
@@ -52,12 +52,12 @@
 
 namespace cuckooguard::app {
 
-// Which endpoint leads to which node of a cluster. A node keeps its endpoint as long as the cluster
-// knows it, and, while there are others, kKeptFor longer: clients remember the port, also over a
-// restart of the guard (text() and restore()). Masters come first where endpoints are short.
+// Which endpoint leads to which node of a cluster. A node keeps its endpoint while the cluster
+// knows it, and kKeptFor longer unless others run out, since clients remember the port; also over a
+// restart of the guard (text() and restore()). Masters come first if there are too few endpoints.
 //
-// Threads: one. Errors: what restore() cannot read it leaves out.
-// Limits: as many nodes as endpoints; of more unplaced() tells.
+// Threads: one. Errors: restore() skips lines that it cannot read.
+// Limits: as many nodes as endpoints; unplaced() counts the rest.
 class NodeTable {
  public:
   static constexpr std::chrono::minutes kKeptFor{10};
@@ -71,7 +71,7 @@ class NodeTable {
 
   explicit NodeTable(std::size_t endpoints) : places_(endpoints) {}
 
-  // What the cluster is like now; which endpoints lead elsewhere from now on.
+  // The current map; returns the endpoints that lead elsewhere from now on.
   std::vector<Change> follow(const cluster::Map& map, io::TimePoint now);
   struct Node {
     std::string_view id;  // the table's until the next follow()
@@ -81,7 +81,7 @@ class NodeTable {
   std::optional<Node> node_at(std::size_t endpoint) const;
   // By id; nullopt: none.
   std::optional<std::size_t> endpoint_of(std::string_view id) const;
-  // How many nodes of the last map have none.
+  // How many nodes of the last map have no endpoint.
   std::size_t unplaced() const { return unplaced_; }
 
   // `endpoint id`, a line each.
@@ -101,10 +101,10 @@ class NodeTable {
   std::size_t unplaced_ = 0;
 };
 
-// What is known of the nodes of a Redis that is more than one server, for whoever shows it
-// (guard::NodeView), and what the log is told when masters change or slots have moved.
+// The state of the nodes of a Redis with several servers, as it is shown (guard::NodeView), and log
+// events for failovers and moved slots.
 //
-// A failover is told at once. Slots that move are told once per kMovesEvery, all together.
+// Failovers are logged at once, moved slots once per kMovesEvery, all together.
 //
 // Threads: follow() and show() on one, be_heard() and be_silent() on one, nodes() on any; none
 // waits for more than the copy of a pointer. Lifetimes: the log and what `heard` uses outlive it.
@@ -113,7 +113,7 @@ class NodeBoard final : public guard::NodeView {
  public:
   static constexpr std::chrono::seconds kMovesEvery{10};
 
-  // Of an endpoint's control connection.
+  // State of an endpoint's control connection.
   struct Heard {
     guard::NodeState state = guard::NodeState::never;
     std::optional<std::chrono::nanoseconds> round_trip{};
@@ -125,21 +125,21 @@ class NodeBoard final : public guard::NodeView {
     std::size_t endpoint;
     std::uint16_t port;
   };
-  // By which nodes can be reached.
+  // The ports by which nodes can be reached.
   struct Ports {
     std::span<const Port> of_nodes;  // in the order of NodeTable
     std::optional<config::Address> master{};
-    std::optional<Port> of_master{};  // whoever that is
-    std::size_t without = 0;          // nodes of which clients are told, that have none
+    std::optional<Port> of_master{};  // whichever node that is
+    std::size_t without = 0;          // nodes in clients' topology replies that have no port
   };
 
   NodeBoard(HeardOf heard, log::EventLog& log);
 
-  // What the nodes are now, each time.
+  // On every new map.
   void follow(const cluster::Map& map, io::TimePoint now);
-  // Where they can be reached by now.
+  // After the ports have changed.
   void show(const cluster::Map& map, const NodeTable& table, const Ports& ports);
-  // They have told; none of them does, until they have.
+  // The nodes have answered; none answers, until the next be_heard().
   void be_heard();
   void be_silent(const std::string& why);
 
@@ -162,29 +162,26 @@ class NodeBoard final : public guard::NodeView {
   std::string why_silent_;
 };
 
-// The control connection as it is configured at the moment: what the guard knows of Redis comes by
-// it, and the admin pages hear whether Redis is there. A reload that changes what is asked (the
-// namespaces' keys), whom is believed (upstream.acl) or how it logs in puts another in its place;
-// what was known of Redis holds meanwhile, but for users who may not do everything: of those it is
-// known by namespace, so they pass until the new one has asked (Guard::access_of).
+// The current control connection: the source of everything the guard knows about Redis, and of the
+// admin pages' up or down. A reload that changes the questions (the namespaces' keys), upstream.acl
+// or the login replaces it. Facts stay valid until then, except for restricted users: their rights
+// are known by namespace, so their reads pass until the new one has asked (Guard::access_of).
 //
-// The server behind the address: when the control connection finds another one there (another run
-// id), or the same one in another role, all connections that may lead to the one before are ended
-// (on_left), and nothing is answered until they have been, and the server that is there now has
-// been asked. A server that was started again where it was has none left; of those that were opened
-// since nothing is ended.
+// If the control connection finds another server at the address (another run id), or the same one
+// in another role, all connections that may lead to the previous one are ended (on_left), and
+// nothing is answered until that is done and the new server has been asked. A server that was
+// restarted in place has no old connections; those opened since are kept.
 //
-// Threads: open(), forget() and close() from one at a time, the main thread's among them, so they
-// do not wait for Redis; servers() from any; what it tells redis::Facts from the connection's own.
+// Threads: open(), forget() and close() from one at a time, among them the main thread, so they do
+// not wait for Redis; servers() from any; redis::Facts is updated from the connection's own.
 // Lifetimes: facts, tls, the log and what the calls use outlive it; no call comes after close().
-// Errors: as upstream::Control. Limits: the connection before ends by itself, on a thread that may
-// wait for a question that it has just asked (upstream::Control::kCallTimeout), or for its
-// connecting.
+// Errors: as upstream::Control. Limits: a replaced connection ends on a thread of its own, which
+// may wait for its last question (upstream::Control::kCallTimeout) or its connect.
 class ControlConnection {
  public:
   struct Calls {  // on the control connection's thread
     std::function<void(views::RedisSeen)> on_seen;
-    // What was connected before this time leads to another server; `done` when it has ended.
+    // Connections older than `before` lead to another server; call `done` when they have ended.
     std::function<void(io::TimePoint before, std::function<void()> done)> on_left;
   };
 
@@ -206,12 +203,12 @@ class ControlConnection {
             const std::vector<config::Namespace>& namespaces,
             std::uint64_t numbering,
             Purpose purpose = Purpose::facts);
-  // Whoever asks Redis from now on asks another one: what is known is of the one before, and
-  // nothing that is still found out of it counts. open() follows. Not while that runs.
+  // Redis is another one from now on: known facts and pending answers are about the previous one,
+  // and dropped. open() follows. Not while that runs.
   void forget();
   // For good: waits until all that were opened have ended.
   void close();
-  // How many servers there have been: what was asked of one before is another's.
+  // How many servers there have been: answers of an earlier one are stale.
   std::uint64_t servers() const { return servers_; }
 
  private:
@@ -226,7 +223,7 @@ class ControlConnection {
   void on_allowed(const redis::ControlReport& report);
   void on_server(const upstream::Server& server);
   void on_lost(bool is_up, const std::string& why);
-  // What leads to another server than this, was opened before it; nothing: all is this one's.
+  // Connections opened before this time lead to another server; nothing: none does.
   std::optional<io::TimePoint> left_before(const upstream::Server& server) const;
   void leave(io::TimePoint before, const upstream::Server& server);
 
@@ -235,12 +232,12 @@ class ControlConnection {
   const io::TlsSlot& tls_;  // what its connects take
   log::EventLog& log_;
   Kind kind_;
-  std::optional<config::Upstream> settings_;  // of `control_`; change when it is not believed
+  std::optional<config::Upstream> settings_;  // of `control_`; change while its reports are dropped
   std::uint64_t numbering_ = 0;
   Purpose purpose_ = Purpose::facts;
   bool is_forgotten_ = false;  // `control_` is not believed
-  std::mutex telling_;         // while what a connection tells is taken, and for
-  std::uint64_t opened_ = 0;   // how many: one of before is not believed
+  std::mutex telling_;         // held while a connection's report is taken; guards
+  std::uint64_t opened_ = 0;   // how many: reports of earlier ones are dropped
   // Of the last reading, on the control connection's thread; forgotten by forget_what_is_known().
   struct Met {
     upstream::Server server;
@@ -250,9 +247,9 @@ class ControlConnection {
   std::optional<Met> met_;
   std::atomic<std::uint64_t> servers_{0};
   std::atomic<std::size_t> leaving_{0};  // on_left() calls that are not done
-  std::mutex mutex_;                     // for the pointer
+  std::mutex mutex_;                     // guards the pointer
   std::unique_ptr<upstream::Control> control_;
-  std::vector<std::future<void>> ending_;  // those of before
+  std::vector<std::future<void>> ending_;  // replaced ones
 };
 
 class Endpoints {
@@ -261,7 +258,7 @@ class Endpoints {
   struct Change {
     std::size_t endpoint;
     std::optional<config::Address> node;  // nullopt: to none
-    bool keeps_subscribers = false;       // they hear the same from the one before
+    bool keeps_subscribers = false;       // they get the same messages from the previous one
   };
 
   Endpoints(const config::Config& config,
@@ -285,7 +282,7 @@ class Endpoints {
   bool leads_to_cluster(std::size_t endpoint) const {
     return is_cluster_ && all_[endpoint]->leads == Leads::to_redis;
   }
-  // Null: there is one Redis, whose address nobody tells.
+  // Null: a single Redis, whose address is in no reply.
   const proxy::NodeAddresses* nodes(std::size_t endpoint) const {
     return all_[endpoint]->nodes.get();
   }
@@ -306,12 +303,13 @@ class Endpoints {
   // threads, one at a time.
   void watch(std::function<void(Known)> on_known);
   void stop_watching();
-  // It is not as it was told any more. Any thread.
+  // The topology has changed: ask again. Any thread.
   void refresh();
-  // It is like this now: which endpoints lead elsewhere. Of these nothing is known any more.
-  // publish() follows, when whoever connects to them is led there.
+  // The current topology; returns the endpoints that lead elsewhere, whose facts are forgotten.
+  // publish() follows, once new clients are led there.
   std::vector<Change> follow(const Known& known, io::TimePoint now);
-  // Clients are told of the nodes as they are there, and the nodes are asked what they are.
+  // Topology replies show these nodes from now on, and the control connections to changed ones
+  // open.
   void publish(const Known& known, std::span<const Change> changes);
   // The Redis that has this key: the one there is, the master that the Sentinels name, or of a
   // cluster the node that has its slot. Nothing: that is not known. Any thread.

@@ -1,7 +1,7 @@
-// What one reading of the configuration makes that the guards work with: key templates, namespaces,
-// sources, and what is told of them. A reload makes the next one from another reading; workers, the
-// admin server and the verification then move to it, each on its own thread, and when all have, the
-// one of before ends. It is never changed but for modes (guard::LiveMode).
+// Everything that one reading of the configuration makes for the guards: key templates, namespaces,
+// sources and their reports. A reload makes the next one; workers, the admin server and the
+// verification move to it, each on its own thread, and then the previous one ends. It never changes
+// except for modes (guard::LiveMode).
 //
 //   what                    is kept if its                   else
 //   a namespace's filter    definition is as it was          a new one, which passes until it is
@@ -17,24 +17,22 @@
 //   its mode                never: the file's is set, also
 //                           over GUARD.MODE
 //
-// One source that is a replica of a number of its own (server_id) is there once or not at all: if
-// not all of its namespaces are as they were, all of them are read anew. A slot of PostgreSQL that
-// is kept has one reader: who comes beside it has one of its own (SourceKind::beside), and when the
-// reader ends and no other one begins in its place the slot is dropped (Source::let_go).
+// A source with a replica number of its own (server_id) runs only once: if one of its namespaces
+// has changed, all of them are read again. A kept slot of PostgreSQL has one reader: a second
+// source gets a slot of its own (SourceKind::beside), and when the reader ends without a successor
+// its slot is dropped (Source::let_go).
 //
-// What may not be forgotten in between, and how (let_pass): a key that is written through a worker
-// that has not moved yet goes into the overlay of before. So an overlay that is new, or of a
-// namespace that was in bypass, holds everything for a ttl from the moment at which all have moved;
-// one that is larger or smaller than before as long as the old one held anything.
+// No write is forgotten in between (let_pass): a worker that has not moved yet puts a written key
+// into the previous overlay. So a new overlay, or that of a namespace that was in bypass, holds all
+// keys for a ttl after all have moved; a resized one as long as the old one held anything.
 //
 // Threads: made and ended on one (the main thread, then the reload's); what it gives to guards,
 //   any.
-// Lifetimes: Environment outlives it. What it shares with the generation of before lives as long as
-// either. It ends when nobody has its Guard::Parts any more; its sources end with it, unless they
-// are shared.
-// Errors: refusals, one line each: the configuration cannot work; nothing has been changed. Sources
-// that cannot be read are such a reason at a reload, where what was before goes on, and not at the
-// start, but for `starts_strictly`: they pass, say why, and try again.
+// Lifetimes: Environment outlives it. Parts shared with the previous generation live as long as
+// either. It ends when no guard has its Guard::Parts any more, with its sources unless shared.
+// Errors: refusals, one line each: the configuration cannot work; nothing has been changed. An
+// unreadable source is one at a reload, where the previous generation goes on; at the start only
+// with `starts_strictly`, else its namespaces pass and it retries.
 #pragma once
 
 #include <cstddef>
@@ -71,14 +69,12 @@
 
 namespace cuckooguard::app {
 
-// A source together with all that it refers to, so that it can go on when the configuration that it
-// was made by is gone.
+// A source together with all that it refers to, so that it can outlive its configuration.
 //
 // It knows its namespaces by the numbers, key templates and settings of that configuration
 // (Ground): those that a reload keeps are defined as they were, though their numbers
-// may be others by now. A namespace that a reload takes away, or defines anew, is read along unseen
-// for as long as another of the same source goes on: the memory of its filter is the price of the
-// other's keeping its own.
+// may be others by now. A namespace that a reload removes or redefines is still read, unseen, while
+// another of the same source goes on: its filter's memory is the price for keeping the other's.
 //
 // Threads: make, start, stop and destroy from one at a time; the source has its own.
 // Lifetimes: shared by the generations that have one of its namespaces; `report` and the storage
@@ -110,8 +106,8 @@ class RunningSource {
     source::Storage storage;
     source::OpenRedis redis{};
     std::function<void()> on_proven{};  // filter::Questions
-    bool must_be_readable = false;  // else what it refuses is told by its state, and tried again
-    bool is_beside = false;         // another one of the same settings (source_kind.h)
+    bool must_be_readable = false;      // else its refusals become its state, and it retries
+    bool is_beside = false;             // another one of the same settings (source_kind.h)
   };
 
   static std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> make(
@@ -126,12 +122,11 @@ class RunningSource {
   filter::Questions& questions() { return questions_; }
   std::size_t size() const { return fed_.size(); }
   std::uint32_t number_of(std::string_view ns) const;
-  // No more is said of this namespace.
+  // Stop reporting on this namespace.
   void abandon(std::string_view ns) { report_.abandon(ns); }
 
  private:
-  // Tells on, but for those that were abandoned; of those that are ready, why all of their keys
-  // pass all the same.
+  // Passes reports on, except of abandoned ones; adds why a ready one's keys pass anyway.
   class Report final : public source::Observer {
    public:
     Report(const Parts& parts, const filter::Questions& questions)
@@ -255,7 +250,7 @@ class Generation {
   // When its overlays begin to count; after a reload before anybody moves here, and again when all
   // have.
   void let_pass(const Generation* before);
-  // When nobody is in `before` any more. What it was asked about goes on here.
+  // After everything has moved from `before`. Its open questions go on here.
   void take_over(Generation& before);
   // Sources that no generation had before; the others hear whether readers insist on strict proofs.
   void start_sources();

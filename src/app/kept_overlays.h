@@ -1,17 +1,17 @@
-// The overlays of all namespaces between two runs: what was written or added a moment before the
-// guard ended passes when it has begun again.
+// Keeps the overlays of all namespaces over a restart: keys written or added just before the guard
+// ended still pass after it has started again.
 //
 //   DIRECTORY/overlays: "CGOVERLAYS 1\n", u64 wall time in milliseconds;
 //   for each namespace u32 bytes of its name, the name, u64 bytes, guard::Overlay::saved();
 //   u64 hash of all before it, with the directory's secret
 //
-// Written every `every`, and at the end. What was written behind the last time before a crash is
-// lost. A file with another hash, or of another size of overlay, counts for nothing; a namespace
-// whose templates have changed gets entries that mean nothing to it, and expire.
+// Written once per `every` and at the end; a crash loses what came after the last time. A file with
+// another hash, or for another overlay size, is ignored. A namespace whose templates have changed
+// gets meaningless entries, which expire.
 //
-// Threads: restore() before start(); follow() from any; its own, which writes. Lifetimes: it shares
-// the overlays. Errors: a file that cannot be written or used is told, and nothing else.
-// Limits: 12 bytes per key of what the overlays hold.
+// Threads: restore() before start(); follow() any; a thread of its own writes. Lifetimes: it shares
+// the overlays. Errors: a file that cannot be written or used is only reported.
+// Limits: 12 bytes per key in the overlays.
 #pragma once
 
 #include <chrono>
@@ -47,11 +47,11 @@ class KeptOverlays {
       : hash_(settings.secret), settings_(std::move(settings)) {}
   KeptOverlays(const KeptOverlays&) = delete;
   KeptOverlays& operator=(const KeptOverlays&) = delete;
-  ~KeptOverlays();  // writes once more, if it was started
+  ~KeptOverlays();  // writes once more if started
 
-  // These from now on.
+  // From now on it keeps these.
   void follow(std::vector<Named> overlays);
-  // What a former run has kept of them.
+  // Loads what an earlier run has kept of them.
   void restore();
   void start();
 

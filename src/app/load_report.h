@@ -1,10 +1,9 @@
-// Tells an operator what the sources do: a live line on a terminal while something loads, log lines
-// for the rest.
+// Reports what the sources do: a live line on a terminal while something loads, log lines for the
+// rest.
 //
 // Lifetimes: the log outlives it.
-// Threads: called on the sources' threads, several at once. Rate: a line in the log every kLogEvery
-// of a load, and when it ends; the terminal's line at most as often as sources report (10 per
-// second each).
+// Threads: called on the sources' threads, several at once. Rate: during a load one log line per
+// kLogEvery, and one at its end; the terminal's line at most 10 times per second and source.
 #pragma once
 
 #include <chrono>
@@ -27,7 +26,7 @@ class LoadReport final : public source::Observer {
  public:
   static constexpr std::chrono::seconds kLogEvery{5};
 
-  // `board`, if there is one, is told, too. Both outlive this.
+  // `board`, if not null, is updated too. Both outlive this.
   explicit LoadReport(log::EventLog& log, views::LoadBoard* board = nullptr);
 
   void on_progress(const source::Progress& progress) override;
@@ -35,7 +34,7 @@ class LoadReport final : public source::Observer {
   void on_trouble(std::string_view source, std::string_view what) override;
   void on_restored(std::string_view ns) override;
 
-  // What comes of it next is its first load again: its definition has changed.
+  // Its definition has changed: its next load counts as the first.
   void forget(std::string_view ns);
 
  private:
@@ -54,11 +53,11 @@ class LoadReport final : public source::Observer {
 // "users: 410,000 of 1,000,000 rows, 41 %, 3,100,000 rows/s, 0.2 s left"
 std::string describe(const source::Progress& progress);
 
-// Why a source cannot be read, for people: each cause once, with the namespaces and tables that it
-// is of. A database of a hundred shards is missing one grant, not a hundred.
+// Why a source cannot be read, for people: each cause once, with its namespaces and tables. A
+// database with a hundred shards lacks one grant, not a hundred.
 //
 // Threads: none of its own.
-// Limits: of each cause kNamesMax namespaces and tables are named, and the others counted.
+// Limits: each cause names kNamesMax namespaces and tables and counts the others.
 class Refusals {
  public:
   static constexpr std::size_t kNamesMax = 12;
@@ -68,7 +67,7 @@ class Refusals {
 
   void add(const source::Refusal& refusal);
   bool is_empty() const { return causes_.empty(); }
-  // What the source as a whole, or this namespace, cannot do is told already.
+  // There is a cause of the whole source, or of this namespace.
   bool explain(std::string_view ns) const;
   // "source shop, namespaces users, guests, tables user_1, user_2: table `user_1` has no primary
   // key"
@@ -76,7 +75,7 @@ class Refusals {
 
  private:
   struct Cause {
-    std::string gist;  // what is refused, whichever table it is of
+    std::string gist;  // what is refused, without the table's name
     std::string what;  // of the first
     std::vector<std::string> namespaces;
     std::vector<std::string> tables;

@@ -1,6 +1,6 @@
-// What this process may use of its machine, and who can reach it there.
+// What this process may use of its machine, and from where it can be reached.
 //
-// Threads: before there are others. Errors: none; what cannot be raised stays as it is.
+// Threads: before there are others. Errors: none; a limit that cannot be raised stays.
 #pragma once
 
 #include <array>
@@ -17,12 +17,12 @@ unsigned worker_count(unsigned configured);
 // Two descriptors per client; the soft limit of a shell is often 1024.
 void raise_descriptor_limit();
 
-// Whether the kernel gives filters of 2 MiB and more pages of that size (filter/page_memory.h), as
-// far as it says so in `setting`. Without them look-ups take up to a fifth longer.
+// Whether the kernel gives filters of 2 MiB and more pages of that size (filter/page_memory.h),
+// according to `setting`. Without them look-ups take up to a fifth longer.
 inline const std::string kHugePagesSetting = "/sys/kernel/mm/transparent_hugepage/enabled";
 bool has_huge_pages(const std::string& setting = kHugePagesSetting);
 
-// 127.0.0.1 and the like: whoever is outside of this machine, or container, does not reach it.
+// 127.0.0.1 and the like: not reachable from outside this machine or container.
 bool is_loopback(const config::Address& address);
 
 // Docker makes the first in every container, Podman the second.

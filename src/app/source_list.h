@@ -1,12 +1,12 @@
-// The running sources as the guard asks for them: source::Source behind guard::SourceView. One for
-// each configuration that is loaded.
+// The running sources as the guard sees them: source::Source behind guard::SourceView. One list per
+// loaded configuration.
 //
-// Under one name there may be several that run: a namespace that a reload adds is read by a source
-// of its own beside those that go on (generation.h). Of these the state is the gravest, and a
+// One name may have several running sources: a namespace added by a reload is read by a source of
+// its own, next to those that continue (generation.h). Their state is the gravest one, and a
 // position is reached when all have reached it.
 //
 // Threads: add() and feeds() before it is shared, the rest any, look_up_row() one at a time.
-// Lifetimes: the sources outlive it. A source that no namespace uses is not here.
+// Lifetimes: the sources outlive it. Unused sources are not listed.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a guard that has started says of itself: its version, what it guards, where it listens. A
-// few lines, which are the last for as long as all is well.
+// What a guard logs when it has started: its version, its namespaces, where it listens. While all
+// is well these few lines stay the last.
 //
 // Threads: the main thread's, the reload's.
 #pragma once
@@ -18,8 +18,8 @@ void report_start(log::EventLog& log,
                   const Generation& generation,
                   unsigned workers,
                   std::span<const std::vector<config::Address>> bound);
-// Warns where nobody outside of a container reaches it: ports that Docker or Podman publish lead to
-// the container's network interface, not to its loopback.
+// Warns if the guard cannot be reached from outside its container: ports published by Docker or
+// Podman lead to the container's network interface, not to its loopback.
 void report_reach(log::EventLog& log,
                   std::span<const config::Listen> listen,
                   bool is_container_of_its_own);

@@ -1,13 +1,12 @@
 // The service manager that has started this process, in systemd's protocols: sockets handed over
-// (sd_listen_fds), what the process says of itself (sd_notify), and a watchdog. Whoever sets
-// LISTEN_FDS, NOTIFY_SOCKET and WATCHDOG_USEC will do; where nobody does, nothing of this does
-// anything.
+// (sd_listen_fds), the process's status (sd_notify), and a watchdog. Any manager that sets
+// LISTEN_FDS, NOTIFY_SOCKET and WATCHDOG_USEC works; without them nothing happens.
 //
 // Threads: any, but Watchdog: the io_context's. sd_notify() blocks while the manager's socket is
 // full, so it has a thread of its own. Lifetimes: Watchdog ends before the loops that its
-// heartbeats are posted to, and before its Supervisor. Errors: sockets_for(). What cannot be told
-// is not told. Limits: kWaitingMax words wait for a manager that does not read; it gets kPatience
-// at the end. Source: sd_listen_fds(3), sd_notify(3), sd_watchdog_enabled(3).
+// heartbeats are posted to, and before its Supervisor. Errors: sockets_for(). Notifications that
+// fail are dropped. Limits: kWaitingMax notifications wait for a manager that does not read; at the
+// end it gets kPatience. Source: sd_listen_fds(3), sd_notify(3), sd_watchdog_enabled(3).
 #pragma once
 
 #include <chrono>
@@ -38,8 +37,8 @@ class Supervisor {
   static constexpr std::size_t kWaitingMax = 256;
   static constexpr std::chrono::seconds kPatience{1};
 
-  // The sockets that were handed over for each of `listen`; of a name, one per address. Wrong is
-  // one that listens on none of them.
+  // The sockets that were handed over, for each of `listen`; a host name has one per address. An
+  // error if one listens on none of them.
   std::expected<std::vector<std::vector<int>>, std::string> sockets_for(
       std::span<const config::Listen> listen) const;
 
@@ -48,7 +47,7 @@ class Supervisor {
   void stopping(std::string_view status);
   void tell(std::string_view status);
   void tell_of_life();  // Watchdog
-  // Whether it has been told all, waiting for that at most this long.
+  // Waits this long for all notifications to be sent; false if some are left.
   bool finish(std::chrono::milliseconds patience) { return thread_.finish(patience); }
 
  private:
@@ -57,7 +56,7 @@ class Supervisor {
   io::BlockingThread thread_{{.waiting_max = kWaitingMax, .patience = kPatience, .name = "notify"}};
 };
 
-// Passes on what sources report, and tells the service manager of loads: "loading users 41 %".
+// Passes on what sources report, and notifies the service manager of loads: "loading users 41 %".
 class LoadStatus final : public source::Observer {
  public:
   LoadStatus(source::Observer& next, Supervisor& manager) : next_(next), manager_(manager) {}
@@ -71,7 +70,7 @@ class LoadStatus final : public source::Observer {
   }
   void on_restored(std::string_view ns) override { next_.on_restored(ns); }
   void on_resumed(std::string_view ns) override { next_.on_resumed(ns); }
-  // Nobody will say that its load is complete.
+  // Its load will not be reported as complete.
   void forget(std::string_view ns);
 
  private:
@@ -84,9 +83,9 @@ class LoadStatus final : public source::Observer {
   std::string told_;
 };
 
-// Tells the service manager that the process lives for as long as every loop turns, twice per the
-// time it is given for that. A loop that stands still is killed by it, with the process, at most
-// views::Heartbeat::kStalledAfter and that time later.
+// Notifies the service manager twice per watchdog interval while every loop turns. If a loop
+// stalls, the manager kills the process, at most views::Heartbeat::kStalledAfter plus that interval
+// later.
 class Watchdog {
  public:
   using Now = std::function<io::TimePoint()>;
@@ -105,7 +104,7 @@ class Watchdog {
 
   boost::asio::steady_timer timer_;
   Supervisor& manager_;
-  std::chrono::microseconds every_{0};  // 0: nobody wants to know
+  std::chrono::microseconds every_{0};  // 0: no watchdog
   std::vector<views::Heartbeat> loops_;
   log::EventLog& log_;
   Now now_;

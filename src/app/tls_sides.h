@@ -1,17 +1,17 @@
-// TLS as it is spoken with clients and with Redis: loaded at the start, again at a reload, and when
-// its files have changed (an ACME client renews certificates without asking anybody).
+// TLS with clients and with Redis: loaded at the start, at a reload, and whenever its files have
+// changed (as when an ACME client renews a certificate).
 //
 //   every kLookEvery: look() ──▶ thread: stat, and if they differ read ──▶ new connections get them
 //
-// What is read and does not fit together (one file of two has been replaced so far) changes
-// nothing; it is read again when it has changed once more. The log warns before a certificate ends:
-// when a fifth of its life is left, 7 days at most; a twentieth, 1 day at most; nothing.
+// Files that do not match (only one of two has been replaced so far) change nothing; they are read
+// again after the next change. The log warns before a certificate expires: with a fifth of its life
+// left (7 days at most), a twentieth (1 day at most), and at its end.
 //
 // Threads: load() from one at a time; the rest from any. Files are read by load(), and by a thread
-// that may hang with their mount. Lifetimes: outlives the loops, transports and the control
-// connection that it is given to; the log outlives it.
-// Errors: load() says what is wrong with which setting, and then nothing has changed; of look() the
-// log does. Handshakes that fail are logged, which limits how often (event_log.h).
+// that may hang with their mount. Lifetimes: outlives the loops, transports and control connections
+// that use it; the log outlives it.
+// Errors: load() returns what is wrong with which setting, and has changed nothing then; look()
+// logs it. Failed handshakes are logged, at a limited rate (event_log.h).
 #pragma once
 
 #include <chrono>
@@ -46,33 +46,33 @@ class TlsSides {
   TlsSides& operator=(const TlsSides&) = delete;
   ~TlsSides() = default;
 
-  // Reads the files. Connections that there are keep what they have; those to come get what is read
-  // here, or no TLS if `config` has none. Errors, one sentence each: nothing has changed.
+  // Reads the files. Existing connections keep their credentials; new ones get these, or no TLS if
+  // `config` has none. Errors, one sentence each: nothing has changed.
   [[nodiscard]] std::vector<std::string> load(const config::Config& config);
 
-  // Does not block, and has no effect while a look before hangs.
+  // Does not block; no effect while an earlier look hangs.
   void look();
-  // Whether that is done, waiting for it at most this long.
+  // Waits this long for the look to end; false if it has not.
   bool finish(std::chrono::milliseconds patience) { return thread_.finish(patience); }
 
-  // In use, each file once.
+  // Those in use, each file once.
   std::vector<views::Certificate> certificates() const;
 
-  // OpenSSL does not clean up when the process ends: a thread that a file on a mount that hangs has
-  // left behind may still be within it. Before anything else of OpenSSL.
+  // Keeps OpenSSL from cleaning up at exit, as a thread stuck on a hanging mount may still use it.
+  // Call it before anything else of OpenSSL.
   static void keep_library_at_exit();
 
   // Before the loop runs: its connects are to Redis.
   void encrypt_connects(io::AsioLoop& loop) const;
   const io::TlsSlot& upstream() const { return upstream_; }
 
-  // A client that has connected to `listen`'s entry of this number; within the loop's thread.
+  // A client that has connected to this entry of `listen`; on the loop's thread.
   std::unique_ptr<io::Transport> accepted(io::Loop& loop,
                                           std::unique_ptr<io::Transport> client,
                                           std::size_t listen) const;
 
  private:
-  // What one section of the configuration says, and what has been read of it.
+  // One section of the configuration and the credentials read for it.
   struct Side {
     std::string setting;
     std::size_t slot = 0;  // of clients_; their number: upstream_

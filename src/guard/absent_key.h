@@ -1,17 +1,14 @@
-// A key that the guard takes for absent, in a read that is forwarded all the same (mode observe,
-// order redis-first, verify_sample): what Redis replies is compared with the guard's word, and a
-// nil may be replaced.
+// A key judged absent in a read that is forwarded anyway (mode observe, order redis-first,
+// verify_sample): Redis's reply is compared with the verdict, and a nil may be replaced.
 //
 //   Guard::decide ─ AbsentKey ─▶ ReplyOrder ─ the reply's bytes ─▶ AbsentKeyReply ─▶ Guard::compare
 //
-// Which reads are compared: those of one key, and each element of an MGET. Of a read of several
-// keys whose reply is one (EXISTS a b, SINTER) nobody could say which key it was; they count as
-// unverified.
+// Compared are reads of one key and each element of an MGET. A single reply to several keys (EXISTS
+// a b, SINTER) cannot be assigned to one of them; those count as unverified.
 //
 // Threads: a worker's. Lifetimes: an AbsentKey's views are the guard's, valid until its next call;
 // those of an AbsentKeyReply until the call returns.
-// Limits: of a reply no more is kept than what it is compared with; one that is longer equals
-// nothing.
+// Limits: only as much of a reply is kept as is compared; a longer one equals nothing.
 #pragma once
 
 #include <chrono>
@@ -29,10 +26,9 @@ struct AbsentKey {
   std::string_view key{};
   // What Redis replies if it has no such key either, whole.
   std::string_view missing{};
-  // Goes to the client in place of `missing`; empty: nothing is replaced.
+  // Sent to the client in place of `missing`; empty: nothing is replaced.
   std::string_view replacement{};
-  // It is replaced only if the key is still absent then, with a proof that is newer than this
-  // (strict namespaces). Nothing: as it is.
+  // Replaced only if the key is still absent with a proof newer than this (strict namespaces).
   std::optional<std::chrono::steady_clock::time_point> read_at{};
   bool is_string_read = false;  // of which the absent reply's own bytes are no contradiction
   std::size_t kept_bytes = 0;   // so much of the reply is needed at most

@@ -1,9 +1,8 @@
-// What a string read of a namespace's absent key is answered with: nil, or the bytes with which the
-// application's framework itself caches "no such row", so that an unmodified cache-aside
-// application stops there. Some of these bytes carry a time (config/absent_presets.h).
+// The reply to a string read of an absent key: nil, or the bytes by which the application's
+// framework caches "no such row", so that an unmodified cache-aside application stops there. Some
+// of these carry a time (config/absent_presets.h).
 //
-// Threads: stamp() by its one owner; else immutable. Limits: none of its own; a time before 1970 or
-// after the year 2286 is sent as the nearest that there is.
+// Threads: stamp() by its one owner; else immutable. Limits: times are clamped to 1970 .. 2286.
 #pragma once
 
 #include <chrono>

@@ -1,18 +1,17 @@
-// What has been seen of a namespace, in one sentence that an operator can act on: may it be
-// enforced?
+// One sentence about a namespace that an operator can act on: is it ready for enforce?
 //
 //   "12 days, 0 hidden rows, 83 % of look-ups would have been stopped; ready for enforce"
 //
-// Ready means: compared with Redis kComparedMin times, over kWatchedMin, and nothing was found
-// against it. First is said what keeps the guard from guarding now, in the words of GUARD.INFO and
-// the page; else that its reads come in another db than the namespace's, or that nothing has been
-// compared yet: nothing is called ready, or well, then. Else what has kept it from looking at most
-// reads. Of a namespace that no read has matched it is told how those begin that may be meant for
-// it. Where nothing is tolerated (`tolerate`) it says so to whoever enforces, or may.
+// Ready means: kComparedMin comparisons with Redis over kWatchedMin, and nothing found against it.
+// The sentence begins with what keeps the guard from guarding now, in the words of GUARD.INFO and
+// the page; or that reads come in another db, or that nothing has been compared yet; or why most
+// reads were not checked. If no read has matched the namespace, it names the likely prefix of the
+// keys that were meant. If nothing is tolerated (`tolerate`), it says so in enforce or when ready
+// for it.
 //
 // Threads: any, between Epochs::Reader enter() and leave(); evidence() reads counters of all
-// workers, each once, not all at one moment. Limits: what it counts is of this process, since the
-// namespace came.
+// workers, each once, not all at one moment. Limits: counts since the namespace was loaded by this
+// process.
 #pragma once
 
 #include <chrono>
@@ -29,10 +28,9 @@ namespace cuckooguard::guard {
 
 inline constexpr std::uint64_t kComparedMin = 1000;
 inline constexpr std::chrono::hours kWatchedMin{1};
-// One read of so many in another db is an accident, such as an operator's look; more are not.
+// One read in so many in another db is an accident, such as an operator's; more are not.
 inline constexpr std::uint64_t kOtherDbShare = 100;
-// Where no more than one look-up of so many has found a row, all of them may be false positives,
-// which are 10 % at most.
+// If no more than one look-up in so many finds a row, all may be false positives (10 % at most).
 inline constexpr std::uint64_t kFoundShare = 8;
 
 struct Evidence {
@@ -56,8 +54,7 @@ struct Evidence {
   std::uint64_t forecast_passed = 0;
   std::string why_keys_pass{};  // now; empty: each for its own reason
 
-  // Reads by all clients, of whatever key, since the process began. Those of several keys count as
-  // several, if they were looked at.
+  // Reads by all clients of any key since the process began; checked ones count once per key.
   struct Reads {
     std::uint64_t all = 0;
     std::uint64_t not_allowed = 0;
@@ -66,8 +63,8 @@ struct Evidence {
   };
   Reads reads{};
 
-  // If none was of this namespace, how unguarded ones begin that may be meant for it
-  // (guard/key_shapes.h). Empty: not known.
+  // If none matched this namespace: the likely prefix of those that were meant
+  // (guard/key_shapes.h). Empty: unknown.
   std::size_t templates = 1;
   std::string shape{};
   std::uint64_t reads_of_shape = 0;

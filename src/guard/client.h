@@ -23,14 +23,14 @@ namespace cuckooguard::guard {
 //                                           inside MULTI ─▶ end_transaction() ─▶ the same, or
 //                                                           forgotten
 //
-// They pass for this client's own reads meanwhile, and for nobody else's: a command that Redis
-// refuses changes nothing for others; and who could know of a write before its reply has come
-// through here?
+// Until then they pass for this client's own reads only: a command that Redis refuses changes
+// nothing for others, and no other client can know of a write before its reply has come through
+// here.
 //
-// Threads: its worker's. Owned by its Client, made with the first such write. Limits: 24 bytes
-// for each key; has_room() says when to remember no more, kKeysMax for each client and
-// kWorkerKeysMax for all of a worker (24 MiB). Up to kSearchedMax keys are looked through for each
-// read of this client that would be answered; with more, all of its reads pass.
+// Threads: its worker's. Owned by its Client, made with the first such write. Limits: 24 bytes for
+// each key; has_room() bounds them to kKeysMax per client and kWorkerKeysMax per worker (24 MiB).
+// Up to kSearchedMax keys are searched for each read of this client that would be answered; with
+// more, all of its reads pass.
 class WritesInFlight {
  public:
   static constexpr std::size_t kKeysMax = std::size_t{1} << 14;
@@ -44,7 +44,7 @@ class WritesInFlight {
     std::uint16_t ns = 0;  // as it was numbered then, modulo 2^16: a hint
     // An error does not say that nothing was written: a script's, a module's.
     bool may_be_half_done = false;
-    // Nobody has seen Redis take it: what is known of the client's rights decides.
+    // No reply will be seen: the client's known rights decide.
     bool is_unseen = false;
   };
   static_assert(sizeof(Key) == 24);

@@ -1,14 +1,13 @@
-// Keys that the guard took for absent and of which Redis had a value, on their way to whoever asks
-// the source (app/assembly.h), and what was found out about them.
+// Keys judged absent for which Redis had a value, on their way to the thread that asks the source
+// (app/assembly.h), and the findings.
 //
 //   workers' guards ── add() ──▶ queue ── next() ──▶ checker ── found() ──▶ counts ──▶ GUARD.INFO
 //
-// A key that waits, or about which something was found out since the last forget(), is not asked
-// about again: one hot key would keep all others from their turn. So what is found is counted by
-// keys, not by reads of them.
+// A key that waits, or was settled since the last forget(), is not queued again: one hot key would
+// keep out all others. So findings count keys, not reads.
 //
-// Threads: any; a lock is held for no longer than a key is copied. Limits: kWaitingMax keys wait;
-// one more is counted as dropped. kRememberedMax are remembered, then all are forgotten.
+// Threads: any; a lock is held only while a key is copied. Limits: kWaitingMax keys wait, more are
+// counted as dropped; kRememberedMax are remembered, then all are forgotten.
 #pragma once
 
 #include <array>
@@ -60,13 +59,11 @@ class Contradictions {
 
   explicit Contradictions(std::size_t namespaces) : counts_(namespaces) {}
 
-  // Of a configuration that was loaded anew: goes on with what `before` has, which nobody adds to
-  // any more. `heirs[ns there]` says what the namespace is here, if it stays. What its checker had
-  // taken is dropped.
+  // After a reload: takes over from `before`, which is no longer added to. `heirs[ns there]` is the
+  // namespace's number here, if it stays. Keys that its checker had taken are dropped.
   struct Heir {
     std::uint32_t ns = 0;
-    // Its absent reply is another: what Redis has may be that. Only what was found out about rows
-    // is kept.
+    // Its absent reply has changed, and may be what Redis has: only findings about rows are kept.
     bool forgets_values = false;
   };
   void take_over(Contradictions& before, std::span<const std::optional<Heir>> heirs);

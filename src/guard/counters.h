@@ -1,5 +1,5 @@
-// What a worker's guard counts. Written by that worker, read by anybody (metrics add the workers
-// up).
+// What a worker's guard counts. Written by that worker, read by any thread (metrics add up the
+// workers).
 #pragma once
 
 #include <algorithm>
@@ -29,17 +29,16 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
-// Whether a namespace is under attack: whether so many reads of keys that have no row come that
-// they are no accident any more.
+// Whether a namespace is under attack: more reads of keys without a row than can be an accident.
 //
 //   begins  when their rate over the last kWindow is above limit_of(tolerate)
 //   ends    when it has been below half of that for kQuietFor
 //
-// All such reads count, whatever becomes of them (is_absent): those that are
-// answered, tolerated, only observed, or replaced in Redis's own reply.
+// All such reads count (is_absent): answered, tolerated, only observed, or replaced in Redis's
+// reply.
 //
-// Threads: look() from one at a time; the rest from any, each number by itself. Limits: a sample a
-// second for kWindow; an attack is noticed within kLookEvery of the read that makes it one.
+// Threads: look() from one at a time; the rest from any, each number by itself. Limits: one sample
+// per second for kWindow; an attack is detected within kLookEvery of the read that makes it one.
 class AttackWatch {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -61,7 +60,7 @@ class AttackWatch {
     std::uint64_t reads = 0;  // in that time
   };
 
-  // Called as often as one likes. `reads`: of keys that have no row, ever.
+  // May be called at any rate. `reads`: of keys that have no row, ever.
   std::optional<Change> look(TimePoint now, std::uint64_t reads, double tolerate);
 
   bool is_on() const { return is_on_.load(std::memory_order_relaxed); }
@@ -77,7 +76,7 @@ class AttackWatch {
     std::uint64_t reads;
   };
 
-  // look()'s alone: of the last kWindow, the first of them as old as that or the first of all.
+  // For look() alone: samples of the last kWindow; the first is that old, or the first of all.
   std::deque<Sample> samples_;
   std::uint64_t reads_before_ = 0;  // the attack
   std::optional<Sample> quiet_since_;
@@ -89,8 +88,8 @@ class AttackWatch {
   std::atomic<TimePoint> began_at_{TimePoint()};
 };
 
-// What the guard finds out about one key, in the order of the checks: only the last five mean that
-// the key has no row (is_absent).
+// The guard's verdict on one key, in the order of the checks. Only the last five mean that it has
+// no row (is_absent).
 enum class Verdict : std::uint8_t {
   unguarded,    // belongs to no namespace
   bypassed,     // the namespace's mode is bypass
@@ -132,21 +131,19 @@ constexpr bool is_absent(Verdict verdict) {
   return verdict >= Verdict::unproven;
 }
 
-// Keys of reads by verdict; those of a read that is answered whole or not at all, up to the first
-// that may exist. Never under `unguarded`: such a key has no namespace.
+// Keys of reads by verdict; of a read that is answered as a whole, up to the first that may exist.
+// Never `unguarded`: such a key has no namespace.
 struct alignas(64) NamespaceCounters {
   std::array<Counter, kVerdicts> keys;
   Counter learned;  // keys of writes that went into the overlay
   Counter added;    // keys that GUARD.ADD put there
-  Counter
-      lost;  // of both: that a client or its user lost before their time, having filled its share
-
+  Counter lost;     // of both: dropped early, as their client or user had filled its share
   Counter sampled;  // of the absent ones: Redis was asked all the same (verify_sample)
-  // What Redis said to those of which it was asked (guard/absent_key.h).
-  Counter verified;      // that it has none either, or the absent reply's own bytes
+  // By what Redis replied (guard/absent_key.h).
+  Counter verified;      // nothing either, or the absent reply's own bytes
   Counter contradicted;  // something else
   Counter replaced;      // of the unproven: answered, since Redis said nil and the proof had come
-  // A sample of the observed ones of a strict namespace (guard/guard.h).
+  // A sample of reads observed in a strict namespace (guard/guard.h).
   Counter forecast_answered;  // enforce would have answered them
   Counter forecast_passed;    // in time there was no proof, or there was a row
   Counter unverified;  // nothing that can be compared: an error; or the read names several keys
@@ -155,8 +152,7 @@ struct alignas(64) NamespaceCounters {
   const Counter& of(Verdict verdict) const { return keys[static_cast<std::size_t>(verdict)]; }
 };
 
-// One namespace's, for as long as it is the same namespace: a configuration that is loaded anew
-// goes on counting here.
+// One namespace's counters, kept over reloads as long as it is the same namespace.
 struct NamespaceCounts {
   explicit NamespaceCounts(std::size_t workers = 1) : by_worker(workers) {}
 
@@ -175,7 +171,7 @@ struct NamespaceCounts {
     });
   }
 
-  // Reads of keys that have no row, whatever became of them.
+  // Reads of keys without a row, whatever the outcome.
   std::uint64_t absent_keys() const {
     std::uint64_t all = 0;
     for (std::size_t i = 0; i < kVerdicts; ++i) {
@@ -190,15 +186,14 @@ struct NamespaceCounts {
   AttackWatch attack;         // looks at absent_keys() (app/assembly.h)
 };
 
-// How long forwarded reads took, from the read that brought them to the write that took the reply
-// back to the client: a histogram, of some of them (proxy/session.h says which).
+// A histogram of how long forwarded reads took, from the read of the socket to the write of their
+// reply: a sample (proxy/session.h).
 //
 // Threads: one writer; any number of readers, which may see a count before its time is in the sum.
-// Limits: what takes longer than the last bound is in the last count.
+// Limits: the last count is of times above the last bound.
 class ReplyTimes {
  public:
-  // Upper ends, each included. A Redis nearby takes 50 us, one that stands still for a moment a
-  // second.
+  // Upper bounds, inclusive: from a near Redis (50 us) to one that stalls for a second.
   static constexpr std::array<std::chrono::microseconds, 18> kBounds{
       std::chrono::microseconds{20},
       std::chrono::microseconds{50},
@@ -238,7 +233,7 @@ struct GuardCounters {
   Counter answered;      // commands, whole
   Counter guarded_keys;  // of reads: of a namespace, and of none
   Counter unguarded_keys;
-  // Reads that were forwarded without a look at their keys, and why.
+  // Reads forwarded without checking their keys, by reason.
   Counter unsettled_reads;    // MULTI, WATCH, or a change in flight
   Counter not_allowed_reads;  // user not known to be allowed anything, or not authenticated
   Counter unavailable_reads;  // Redis is loading, busy ..., or may be another than the one known

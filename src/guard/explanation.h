@@ -1,6 +1,6 @@
 // The reply to GUARD.EXPLAIN: what becomes of a GET of one key, and why.
 //
-// A map (RESP2: an array of twice the length) of bulk strings, nil where there is nothing to say:
+// A map (RESP2: an array of twice the length) of bulk strings, nil if empty:
 //   namespace   its name
 //   key_hash    of the key, as the log has it
 //   identity    what the key carries for it: "42", or "tenant=7 order_id=42"
@@ -28,7 +28,7 @@ struct Explained {
   TimePoint now{};
   int db = 0;  // of the client
   resp::Version version = resp::Version::resp2;
-  std::string_view why_client{};  // nothing is answered to it; empty: it is
+  std::string_view why_client{};  // why nothing is answered to it, or empty
 };
 
 void append_explanation(std::string& out, const Explained& explained);

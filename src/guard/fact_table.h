@@ -1,9 +1,9 @@
-// What is shown of the process: a row for each fact, made once and rendered as GUARD.INFO
-// (guard/fact_table.h), as /status and as /metrics (views/).
+// The facts shown of the process, one row each: made once, and rendered as GUARD.INFO, as /status
+// and as /metrics (views/).
 //
-// To add a fact, add a row to the provider of what it is about (guard/fact_providers.cpp,
-// views/process_facts.cpp), and its line in docs/. A feature has a provider of its own, which app/
-// puts on the list of them (FactProviders); the renderers know none by name.
+// To add a fact, add a row to its provider (guard/fact_providers.cpp, views/process_facts.cpp) and
+// its line in docs/. A feature has a provider of its own, listed by app/ (FactProviders); renderers
+// know no fact by name.
 //
 //   space.add("keys_learned", sum(&NamespaceCounters::learned))     in GUARD.INFO and /status
 //       .metric("learned_keys_total", "Keys that writes put ...");  in /metrics
@@ -43,8 +43,8 @@ struct FactHistogram {
 //   nothing         left out                       null      left out
 //   bool            1 or 0                         boolean   1 or 0
 //   age             whole milliseconds; none: -1   seconds   seconds; none: left out
-//   text            as it is, in one line          as it is  1; a state: a sample for each there is
-//   list of texts   separated by commas            list      how many there are
+//   text            as it is, in one line          as it is  1; a state: one sample for each list
+//   of texts   separated by commas            list      how many there are
 struct FactValue {
   using Any = std::variant<std::monostate,
                            bool,
@@ -82,7 +82,7 @@ struct FactValue {
   static Any any_of(const FactAge& value) { return value; }
 };
 
-// Names in GUARD.INFO and in /status ("a.b": b in the object a); empty: it is not there.
+// Names in GUARD.INFO and in /status ("a.b": b in the object a); empty: not shown there.
 struct FactName {
   FactName() = default;
   // NOLINTNEXTLINE(google-explicit-constructor,hicpp-explicit-conversions): the same in both
@@ -105,11 +105,11 @@ using FactLabel = std::pair<std::string, std::string>;
 struct Fact {
   FactName name;
   FactValue value;
-  // In /metrics: behind "cuckooguard_", unless it begins with "process_"; empty: it is not there.
-  // A counter if it ends in "_total", else a gauge.
+  // In /metrics: after "cuckooguard_", unless it begins with "process_"; empty: not shown there. A
+  // counter if it ends in "_total", else a gauge.
   std::string_view metric_name{};
   std::string_view help{};
-  FactLabel label{};                           // beside those of its section; or empty
+  FactLabel label{};                           // besides its section's; or empty
   std::span<const std::string_view> states{};  // of the value, for the label
 
   void metric(std::string_view name_there, std::string_view help_there, FactLabel of = {}) {

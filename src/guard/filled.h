@@ -1,5 +1,5 @@
-// The filters that applications fill, as all workers' guards share them: which keys are theirs, and
-// how much there may be.
+// The filters that applications fill, shared by all workers' guards: which keys they have, and
+// their limits.
 //
 // Threads: any; a dump that somebody takes in pieces is behind a mutex. Lifetimes: what it refers
 // to outlives it, and it the guards. Errors: none. Limits: one dump at a time, of any filter, and

@@ -1,4 +1,4 @@
-// What the guard is told of one namespace.
+// One namespace, as the guard sees it.
 //
 // Threads: plain values, shared by all workers. Lifetimes: what it points to outlives the guards
 // that have it.
@@ -22,7 +22,7 @@ namespace cuckooguard::guard {
 
 // A namespace's mode, as an operator may change it while workers decide (GUARD.MODE).
 //
-// Threads: any. A worker may decide by the mode of before for as long as the command at hand takes.
+// Threads: any. A worker may still use the previous mode for the command at hand.
 class LiveMode {
  public:
   // NOLINTNEXTLINE(google-explicit-constructor,hicpp-explicit-conversions): it stands for its value

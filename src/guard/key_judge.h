@@ -1,10 +1,8 @@
-// The verdict on one key, by the key and by who asks: it changes nothing, and may be asked for
-// again.
+// The verdict on one key for one asking client. It changes nothing, so it can be asked for again.
 //
-// Absent is the last to be found out: by the filters, no older than max_lag; then the overlay and
-// what the client has written itself; then whether such a read is tolerated; and in a strict
-// namespace by the filters again, proven since the read arrived. If they are not, a question is
-// wanted of each source that was asked.
+// Order of the checks for absent: the filters, no older than max_lag; the overlay and the client's
+// own writes; tolerance; and in a strict namespace the filters again, proven since the read
+// arrived. Without that proof, each source involved is asked for one.
 //
 // Threads: its worker's, between Epochs::Reader enter() and leave(). Lifetimes: what it is given
 // outlives it, or the next adopt().
@@ -31,19 +29,12 @@
 
 namespace cuckooguard::guard {
 
-// What a read changes in the guard once it is carried out: counters, tokens of its namespaces'
-// tolerance, how holds for a proof have ended, and which keys were absent. The verdict is pure, so
-// that a command that must wait can be judged as often as it is looked at (guard/guard.h).
+// Whether holding reads for a proof pays (guard/guard.h): when half of a namespace's last kHolds
+// holds ended without a proof, nothing is held for kPause, so that a slow database is not asked
+// even more and its application does not wait in vain.
 //
-// Lifetimes: keys are the command's, or the reply's to it. Limits: some entries per key of one
-// command; the memory is kept for the next.
-// Whether it is worth while to hold reads for a proof (guard/guard.h), by how the last holds of a
-// namespace have ended: when half of the last kHolds ended without a proof, nothing is held for
-// kPause, so that a database that is slow already is not asked even more, and its application does
-// not wait in vain.
-//
-// Holds that end alike within kShared have waited for one question, as a rule, and count as one: a
-// crowd of clients, in one slow moment, does not end the protection of their namespace.
+// Holds that end alike within kShared usually waited for the same question and count as one: many
+// clients in one slow moment do not end their namespace's protection.
 //
 // Threads: its worker's. Limits: constant size.
 class HoldRecord {
@@ -76,7 +67,7 @@ class HoldRecord {
   bool last_is_proven_ = true;
 };
 
-// Of those of a command that are absent but unproven.
+// The absent but unproven keys of a command.
 struct UnprovenKeys {
   Tolerance::TimePoint hold_until = Tolerance::TimePoint::max();
   std::uint32_t ns = 0;
@@ -84,6 +75,12 @@ struct UnprovenKeys {
   bool may_hold = true;
 };
 
+// What a read changes in the guard once it is carried out: counters, tolerance tokens, outcomes of
+// holds, and which keys were absent. The verdict itself is pure, so that a waiting command can be
+// judged again (guard/guard.h).
+//
+// Lifetimes: keys are the command's, or the reply's to it. Limits: some entries per key of one
+// command; the memory is kept for the next.
 struct Effects {
   struct Hold {
     HoldRecord* record;
@@ -129,20 +126,19 @@ struct Effects {
   }
 };
 
-// Keys that rows of several templates can have: `page:draft:42` is claimed by `page:draft:{id}`,
-// and is also the key of the row `draft:42` by `page:{slug}`. It is absent only if none of them has
-// it (keyspace/keyspace.h). Where only a text in place of an integer could have it, there is no
-// such row as long as that namespace's filters are fresh: with one they never are.
+// Keys that rows of several templates can have: `page:draft:42` matches `page:draft:{id}`, and is
+// also the key of row `draft:42` by `page:{slug}`. It is absent only if no template's namespace has
+// it (keyspace/keyspace.h). A row with text in place of an integer is ruled out while that
+// namespace's filters are fresh: such a row keeps them from being so.
 //
-// Must: nobody falls between two namespaces. A row may leave one for another: so `removals` is read
-// before and after, as in filter/parts_lookup.h.
+// Must: no row is missed between two namespaces. A row may move from one to another, so `removals`
+// is read before and after, as in filter/parts_lookup.h.
 //
-// Threads: between Epochs::Reader enter() and leave(). Cost: nothing where no templates share keys;
-// else a look-up for each that could have made the key.
+// Threads: between Epochs::Reader enter() and leave(). Cost: a look-up for each other template that
+// could have made the key.
 struct SharedFinding {
   filter::Finding finding = filter::Finding::absent;
-  std::optional<std::uint32_t>
-      other;  // the namespace that says so, if it is not the key's own by another template
+  std::optional<std::uint32_t> other;  // the namespace that has it, if not the key's own
 };
 
 struct SharedKey {
@@ -156,7 +152,7 @@ SharedFinding find_shared(const SharedKey& asked,
                           filter::Freshness freshness,
                           keyspace::IdentityBuffer& scratch) noexcept;
 
-// Who looks for a key, and by which command.
+// The client that reads a key, and its command.
 struct Reader {
   int db = 0;
   const redis::UserAccess& access;

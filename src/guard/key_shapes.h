@@ -1,20 +1,20 @@
-// How keys begin that are no namespace's: a sample of a worker's reads, for people who wonder why a
-// template matches nothing.
+// How keys without a namespace begin: a sample of a worker's reads, for finding out why a template
+// matches nothing.
 //
-// Of a key its shape is kept, no more: the letters that it begins with, and the separator behind
-// them ("user:"); of a key that goes on otherwise, or is nothing else, not even that. So whatever
-// stands for a row, a session or a person is not in it, unless it comes first in the key.
+// Only a key's shape is kept: its leading letters and the separator after them ("user:"); nothing
+// if the key continues otherwise, or ends there. So the parts that identify a row, a session or a
+// person are left out, unless they come first.
 //
 //   read 1 .. 64      each is looked at
 //   from then on      one in 64, at random, counted for all since the one before
 //
-// Which shapes are common is found in kShapesMax places, by the algorithm Space-Saving (Metwally,
-// Agrawal, El Abbadi: Efficient computation of frequent and top-k elements in data streams, 2005):
-// a shape without a place takes that of the one with the least credit, and its credit. Told is what
-// was seen since a shape has its place: no more than there was.
+// Common shapes are found in kShapesMax places by Space-Saving (Metwally, Agrawal, El Abbadi:
+// Efficient computation of frequent and top-k elements in data streams, 2005): a new shape takes
+// the place of the one with the least credit, and inherits that. Only reads since then are shown,
+// so never more than there were.
 //
-// Threads: see() and clear() are the worker's; for_each() any thread's, which misses a place that
-// is just changing. Limits: a compare and a branch per read, and one in 64 some 50 ns; no lock, no
+// Threads: see() and clear() the worker's; for_each() any, which skips a place that is being
+// changed. Limits: a compare and a branch per read, and one in 64 some 50 ns; no lock, no
 // allocation.
 #pragma once
 
@@ -44,7 +44,7 @@ class KeyShapes {
       take(number, key);
     }
   }
-  // They may have a namespace from now on.
+  // After a reload: they may have a namespace now.
   void clear() noexcept;
 
   // take(shape, reads); the text is valid until it returns.
@@ -65,8 +65,7 @@ class KeyShapes {
     std::atomic<std::uint32_t> version{0};  // odd while it is changed
     std::array<std::atomic<std::uint64_t>, std::tuple_size_v<Words>> words{};
     std::atomic<std::uint64_t> reads{0};
-    std::uint64_t credit =
-        0;  // the worker's own: its reads, and those of whoever had the place before
+    std::uint64_t credit = 0;  // the worker's own: its reads and its predecessors' in this place
   };
   struct Seen {
     Words words;

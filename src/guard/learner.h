@@ -4,9 +4,8 @@
 //   Guard ── learn(client's writes, user, ns, hash) ──▶ LearnedKeys of the namespace ──▶ Overlay
 //
 // Threads: its worker's. Lifetimes: overlays outlive it, or the next adopt().
-// Limits: those of LearnedKeys; of each user's clients a number for as many as there have been at
-// once. kUsersMax names of users have a share each, all further ones one in common: Redis has
-// accepted each of them once.
+// Limits: those of LearnedKeys; as many writer numbers per user as it had clients at once.
+// kUsersMax users have a share each, all others one in common.
 #pragma once
 
 #include <chrono>
@@ -32,17 +31,15 @@ namespace cuckooguard::guard {
 //   user ──▶ [oldest] ⇄ [key] ⇄ [key] ⇄ [newest]     two lists through the same entries: of a user,
 //   writer ──▶ [oldest] ⇄ ───── [key]                 and of each writer, a client as this user
 //
-// A share is bounded for a client, so that one that writes much leaves room to others of its user,
-// and for a user, so that it cannot have more by more connections. Who has filled its share loses
-// what it has put there first; of a user that has filled its own it is the writer that has most of
-// it, so that others who write little lose nothing to it. What is lost is nothing that Redis has
-// and the filter lacks, as long as it is older than max_lag. If it is younger, the reads of the
-// client that has put it there must pass for as long (Learned::young_loser): it may be the one that
-// relies on it.
+// Shares bound each client, so that a busy one leaves room for others of its user, and each user,
+// so that more connections give no more room. A client with a full share loses its oldest key; when
+// a user's share is full, its writer with the most keys does, so that quiet ones lose nothing. A
+// lost key older than max_lag does no harm: the filter knows it by then. If it is younger, the
+// reads of the client that wrote it pass for as long (Learned::young_loser), as it may rely on it.
 //
 // Threads: its worker's; other workers' clients have other shares of the same overlay.
-// Limits: 40 bytes per key, `total` keys. Where that is full, who has nothing to lose takes from
-// the user with the most.
+// Limits: 40 bytes per key, `total` keys. When it is full, a client without keys takes from the
+// user with the most.
 class LearnedKeys {
  public:
   struct Limits {
@@ -127,7 +124,7 @@ class Learner {
  public:
   static constexpr std::size_t kUsersMax = 1024;
 
-  // From now on these. What was put into overlays that are still there keeps its owner.
+  // Switches to these. Keys in overlays that stay keep their owners.
   void adopt(std::span<const GuardedNamespace> namespaces);
 
   // Of the client whose writes these are, and that is this user.
@@ -141,10 +138,9 @@ class Learner {
                              std::string_view user,
                              const Key& key,
                              TimePoint now);
-  // The client is gone: its number is somebody else's, its keys go on counting.
+  // The client is gone: its number is reused, its keys still count.
   void ended(WritesInFlight& client);
-  // Keys that it has written were forgotten before the filter can have heard of them: until then
-  // its reads pass.
+  // Keys that it wrote were dropped before the filter can know them: until then its reads pass.
   TimePoint reads_pass_until(const WritesInFlight& client) const {
     return client.writer == WritesInFlight::kNone ? TimePoint{}
                                                   : writers_[client.writer].reads_pass_until;

@@ -1,7 +1,7 @@
 // What a worker's guard may know of the process around it, for its own commands: the sources and
 // the other workers' guards. One for each configuration that is loaded.
 //
-// The guard knows no database: SourceView is what it wants to know of sources, and app/ tells it
+// The guard knows no database: SourceView is its view of the sources, and app/ implements it
 // (app/source_list.h). Threads: any number; the implementation is thread-safe, and none of its
 // calls waits for a source's work. Lifetimes: outlives the guards.
 #pragma once

@@ -1,9 +1,9 @@
 // A worker's clients that are waiting for something: each list asks its members again in their
 // order, by one timer for all.
 //
-//   IdleClients    silent since when? one that has been for `limits.idle_timeout` is told
-//   HeldClients    their next command must wait (guard/own_commands.h): asked every tick
-//   ProofWaiters   their next read waits for a proof (guard::Action::hold): asked when a source has
+//   IdleClients    by last activity: on_idle() after `limits.idle_timeout` of silence HeldClients
+//   their next command must wait (guard/own_commands.h): asked every tick ProofWaiters   their next
+//   read waits for a proof (guard::Action::hold): asked when a source has
 //                  proven something, or when they have waited long enough
 //
 // Threads: the worker's, but for ProofWaiters::is_to_hear(): any. Lifetimes: a member leaves its

@@ -1,14 +1,14 @@
 // The sessions of one worker.
 //
-// The settings may change, on the worker's thread and between two batches' work;
-// on_limits_changed() says so. Limits hold at once for all clients, but those above max_clients
-// stay. Where Redis is, and in which mode it is spoken to, never changes.
+// Settings change on the worker's thread, between two batches, followed by on_limits_changed(). New
+// limits hold at once for all clients, except that those above max_clients stay. The upstream mode
+// never changes.
 //
 // Threads: its worker's; expect() and count() from any. Limits: max_clients over all workers (one
-// shared ClientCount); above it a client gets Redis's own text and is closed. Those who send no
-// more but still have a reply to come do not count there: while Redis hangs, all who gave up
-// waiting would. They make room for newcomers instead, the one that finished first, if Redis has
-// been silent for Silence::kVainAfter, or if they are more than the limit alone.
+// shared ClientCount); above it a client gets Redis's own error and is closed. Clients that have
+// sent FIN but still await a reply do not count, or those that gave up on a hanging Redis would
+// fill the limit. The oldest of them makes room for a newcomer if Redis has been silent for
+// Silence::kVainAfter, or if they alone exceed the limit.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ namespace cuckooguard::proxy {
 // Of the process.
 struct ClientCount {
   std::atomic<std::size_t> open{0};
-  std::atomic<std::size_t> gone{0};       // beside those: sessions of clients who send no more
+  std::atomic<std::size_t> gone{0};       // not among those: sessions whose client has sent FIN
   std::atomic<std::uint64_t> refused{0};  // ever: above max_clients
 };
 
@@ -82,28 +82,28 @@ class Clients final : Session::Owner {
   ~Clients();
 
   void admit(std::unique_ptr<io::Transport> client);
-  // One is handed over: it counts from now on. Any thread; admit_expected() follows on the
-  // worker's.
+  // A client is about to be handed over, and counts from now on. Any thread; admit_expected()
+  // follows on the worker's.
   void expect() { ++count_; }
   // Null: it has not come.
   // `host`: as Session has it.
   void admit_expected(std::unique_ptr<io::Transport> client, std::string host = {});
-  // Lets every client go where its commands end (session_drain.cpp), those who still come, too.
-  // `on_empty` is called once, when there is nobody left; perhaps at once.
+  // Disconnects every client, new ones too, where its commands end (session_drain.cpp). `on_empty`
+  // is called once when none is left; perhaps at once.
   void drain(std::function<void()> on_empty);
-  // Ends those who are left: at once, or as soon as Redis has answered that it has heard of it.
+  // Ends the remaining ones: at once, or as soon as Redis has acknowledged their end.
   void cut_off();
   void on_limits_changed();
   // Redis has closed a connection in this state.
   void on_upstream_loss(const resp::ConnectionState& told) const;
-  // Who waits for a proof. Its is_to_hear(): any thread.
+  // Its is_to_hear(): any thread.
   ProofWaiters& proofs() { return proofs_; }
-  // Another Redis is where the settings lead from now on: whoever has a connection of its own to
-  // the one before, or is owed a reply by it, ends, as Redis closes its clients when it is demoted.
-  // The others go on. What was connected `before` leads to the one before, what came later to this
-  // one. Subscribers can stay where they are, if they hear there what they would hear here.
+  // The upstream address leads to another Redis: clients with a connection of their own to the
+  // previous one, or awaiting its reply, are closed, as Redis does when it is demoted; the others
+  // go on. Connections older than `before` lead to the previous one. Subscribers may stay if both
+  // publish the same (`keeps_subscribers`).
   void on_upstream_changed(io::TimePoint before, bool keeps_subscribers);
-  // For the choice of the least loaded worker: also those who are on their way to this one.
+  // For choosing the least loaded worker; includes expected clients.
   std::size_t count() const { return count_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,5 +1,5 @@
-// Where the clients of one endpoint reach the nodes of its cluster, or its master and replicas and
-// who watches over them. What is known of these changes; what has been got stays as it was.
+// Where the clients of one endpoint reach the nodes of its cluster, or its master, replicas and
+// Sentinels. Updates replace the whole; what get() has returned stays as it was.
 //
 // Threads: any. Errors: none.
 #pragma once
@@ -20,14 +20,14 @@ class NodeAddresses {
   struct Known {
     cluster::Addresses addresses;
     std::string host_of_this_node;  // as the cluster calls the node that this endpoint leads to
-    std::uint16_t master = 0;       // port of the listener for whoever is master; 0: there is none
+    std::uint16_t master = 0;       // port of the listener for the current master, or 0
   };
   struct Endpoint {
     bool has_tls = false;      // clients speak TLS there
-    bool is_sentinel = false;  // what is published tells of nodes, too
+    bool is_sentinel = false;  // its messages name nodes, too
   };
 
-  // `on_unknown`: a reply has told of a node that is not known; any thread, as often as it happens.
+  // `on_unknown`: a reply names an unknown node; any thread, every time.
   NodeAddresses(Endpoint endpoint, std::function<void()> on_unknown)
       : endpoint_(endpoint), on_unknown_(std::move(on_unknown)) {}
   NodeAddresses(const NodeAddresses&) = delete;

@@ -1,26 +1,24 @@
-// In which order a client's replies leave: Redis's and our own, in the order of its commands.
+// Sends a client's replies, Redis's and our own, in the order of its commands.
 //
-// A FIFO of runs. "The next n replies of Redis, then these bytes of ours, then ..." With one
-// upstream per client nothing more is needed: Redis answers in order, so a reply belongs to
-// whatever stands at the head. Replies are never buffered here: pieces are handed on as they come.
+// A FIFO of runs. "The next n replies of Redis, then these bytes of ours, then ..." Redis answers
+// in order, so its next reply belongs to the entry at the head. Replies are never buffered here:
+// pieces are passed on as they come.
 //
-// Not one for one: RESP3 pushes and, on a subscribed RESP2 connection, message frames are nobody's
-// reply; SUBSCRIBE and its like are owed as many confirmations as there are channels
-// (redis/subscriptions.h).
+// Not one for one: RESP3 pushes and, on a subscribed RESP2 connection, message frames are no
+// replies; SUBSCRIBE and its kin get one confirmation per channel (redis/subscriptions.h).
 //
 //   client:  GET a   GET absent   GET b   MGET c absent d
 //   runs:    relay 1 | local "$-1" | relay 1 | merge(2 of 3): relay 1, local "$-1", relay 1
 //
-// A reply to an absent key (guard/absent_key.h) is relayed as it comes, too, or replaced
-// (ComparedReplies).
+// A reply to an absent key (guard/absent_key.h) is relayed, too, or replaced (ComparedReplies).
 //
-// A promised reply (guard/promised_reply.h) holds back what is behind it until it is known.
+// A promised reply (guard/promised_reply.h) holds back all after it until it is known.
 //
-// Threads: its worker's. Errors: relay() is false if Redis's bytes are no RESP or do not fit what
-// was asked; then nothing that follows can be placed, and the session ends. Limits: entries() and
-// waiting_bytes() grow with answers, compared replies and subscriptions only; the session stops
-// answering at its limits (proxy/session.h). Runs of relayed replies are a number, also if some are
-// observed (ObservedReplies); runs of answers are one entry.
+// Threads: its worker's. Errors: relay() is false if Redis's bytes are no RESP or do not match the
+// commands; then the session ends. Limits: entries() and waiting_bytes() grow with answers,
+// compared replies and subscriptions only; the session stops answering at its limits
+// (proxy/session.h). A run of relayed replies is a number, even with observed ones
+// (ObservedReplies); a run of answers is one entry.
 #pragma once
 
 #include <algorithm>
@@ -50,16 +48,15 @@
 
 namespace cuckooguard::proxy {
 
-// Replies that tell a client where other nodes are: kept until they are whole, then relayed with
-// the addresses of our listeners (cluster/topology_reply.h). They are CLUSTER SLOTS and its kin,
-// ROLE, INFO and those of SENTINEL, which are expected, also within EXEC; -MOVED and -ASK, which
-// may come in place of any reply; and what a Sentinel publishes. A node that is not known (yet)
-// keeps its own address, and NodeAddresses hears of it.
+// Replies with addresses of other nodes: kept until whole, then relayed with our listeners'
+// addresses (cluster/topology_reply.h). These are expected ones: CLUSTER SLOTS and its kin, ROLE,
+// INFO, SENTINEL, also within EXEC; -MOVED and -ASK in place of any reply; and a Sentinel's
+// messages. An unknown node keeps its own address, and NodeAddresses is notified.
 //
 // Threads: its worker's. Lifetimes: `nodes` outlives it.
-// Limits: kReplyBytesMax of a reply, kErrorBytesMax of an error: what is longer is relayed as it
-// is. kQueuedMax commands within one MULTI are remembered, kExpectedMax whose replies are to come:
-// of more nothing is rewritten.
+// Limits: longer replies than kReplyBytesMax, and errors than kErrorBytesMax, are relayed
+// unchanged; so are those of more than kQueuedMax commands within a MULTI, or kExpectedMax in
+// flight.
 class TopologyReplies {
  public:
   static constexpr std::size_t kReplyBytesMax = std::size_t{4} * 1024 * 1024;
@@ -67,7 +64,7 @@ class TopologyReplies {
   static constexpr std::size_t kQueuedMax = 16;
   static constexpr std::size_t kExpectedMax = 1024;
 
-  // What one client is told.
+  // Whom addresses are rewritten for.
   struct Client {
     const NodeAddresses& nodes;
     std::string host;  // where it has reached the guard; no brackets
@@ -75,23 +72,22 @@ class TopologyReplies {
 
   explicit TopologyReplies(Client client) : client_(std::move(client)) {}
 
-  // The reply of this number, among the client's, will be one; or, if it is +QUEUED, an element of
-  // EXEC's.
+  // The client's reply of this number will be one; or, if it is +QUEUED, an element of EXEC's.
   void expect(std::uint64_t reply, cluster::TopologyReply kind);
   // MULTI and EXEC, whose replies these will be; DISCARD and RESET as EXEC.
   void expect_multi(std::uint64_t reply);
-  // What Redis refuses within MULTI, which goes on without it: WATCH, and MULTI once more.
+  // Redis refuses this one within MULTI (WATCH, a nested MULTI) and goes on.
   void expect_refusal();
   void expect_end_of_multi(std::uint64_t reply);
   bool is_expecting() const { return !expected_.empty(); }
 
-  // The reply of this number begins like this: whether its pieces go to take(), and then end().
+  // The reply of this number begins with `first`. True: its pieces go to take(), then end().
   bool begin(std::uint64_t reply, char first);
-  // The same of what may be a pub/sub frame, which is nobody's reply, or a confirmation.
+  // The same for what may be a pub/sub message or a confirmation.
   bool begin_frame();
   void take(std::string_view piece, io::OutputQueue& output);
   void end(io::OutputQueue& output);
-  // What is kept of it, or room for that.
+  // Kept bytes, or the room for them.
   std::size_t bytes() const {
     return kept_.capacity() > kErrorBytesMax ? kept_.capacity() : kept_.size();
   }
@@ -118,8 +114,8 @@ class TopologyReplies {
   bool is_too_long_ = false;
 };
 
-// The first and the last bytes of a reply that is relayed in pieces: what tells pub/sub frames and
-// errors apart, without holding a reply.
+// The first and last bytes of a reply that is relayed in pieces: enough to recognise pub/sub frames
+// and errors.
 //
 // Threads: its worker's. Limits: kPubSubHeadBytes and kPubSubTailBytes.
 class ReplyEnds {
@@ -145,10 +141,9 @@ class ReplyEnds {
   std::size_t tail_size_ = 0;
 };
 
-// Replies that leave when they are known, in order (guard/promised_reply.h).
+// Replies that leave, in order, when they are known (guard/promised_reply.h).
 //
-// Threads: its worker's. Limits: bytes() is what they take until then; the session stops answering
-// at its limits.
+// Threads: its worker's. Limits: bytes(), at whose limit the session stops answering.
 class PromisedReplies {
  public:
   void add(guard::PromisedReply reply) {
@@ -176,22 +171,21 @@ class PromisedReplies {
   std::string text_;
 };
 
-// What replies to come will change, by their number among the client's replies.
+// The state changes that pending replies will confirm, by the reply's number.
 //
 //   MULTI  SET  GET  EXEC      changes: multi (+1), end_multi (+3)
 //
-// Most changes are their kind alone, and close together: such a one is one byte. SELECT has its db
-// behind it; whatever has more to say (a user, a secret, a name) is kept whole.
+// Most changes are only a kind and close together: one byte each. SELECT adds its db; changes with
+// more (a user, a secret, a name) are kept whole.
 //
-// Threads: its worker's. Limits: none of its own; size() and whole() are what the session looks at.
-// A byte for each change, up to six more for one that comes long after the one before, up to five
-// for a db.
+// Threads: its worker's. Limits: the session's, on size() and whole(). One byte per change, up to
+// six more after a long gap, up to five for a db.
 class ObservedReplies {
  public:
-  // The reply with this number, larger than any before, will say what becomes of `change`.
+  // The reply with this number, larger than any before, will confirm or refuse `change`.
   void expect(std::uint64_t reply, const redis::StateChange& change);
 
-  // The next SUBSCRIBE, or its like, is to be confirmed: those have an order of their own.
+  // The next SUBSCRIBE or its kin will be confirmed; they have an order of their own.
   void expect_confirmations(const redis::StateChange& change) { subscriptions_.push_back(change); }
   const redis::StateChange& subscription() const { return subscriptions_[subscription_head_]; }
   redis::StateChange take_subscription();
@@ -206,7 +200,7 @@ class ObservedReplies {
 
   // But for subscriptions.
   std::size_t size() const { return size_; }
-  // Of them, those that are kept whole.
+  // Those of them that are kept whole.
   std::size_t whole() const { return whole_.size() - whole_head_; }
   static bool is_kept_whole(const redis::StateChange& change);
 
@@ -233,21 +227,21 @@ class ObservedReplies {
   std::size_t subscription_head_ = 0;
 };
 
-// Replies to absent keys that Redis was asked for all the same: told of when they have come, and
-// replaced where they are nil.
+// Replies to absent keys that Redis was asked for anyway: reported to the owner, and replaced if
+// nil.
 //
-// A reply leaves as it comes, but that what may be a nil to be replaced is held back until it
+// A reply is passed on as it comes, except that a possible nil to be replaced is held back until it
 // differs: one byte of a value, five of a nil. Its beginning is kept for the comparison.
 //
-// Threads: its worker's. Limits: bytes() is what is kept of keys whose replies are to come; the
-// session stops answering at its limits.
+// Threads: its worker's. Limits: bytes() of keys in flight, at whose limit the session stops
+// answering.
 class ComparedReplies {
  public:
   class Owner {
    public:
-    // Of every absent key, when the reply has ended, in order. Not of those that never come.
+    // For every absent key, in order, when its reply has ended.
     virtual void on_absent_key_reply(const guard::AbsentKeyReply& reply) = 0;
-    // Of one with `read_at`, before that: whether the nil that has come is to be replaced.
+    // For one with `read_at`, before that: is its nil to be replaced?
     virtual bool may_replace(const guard::AbsentKeyReply& reply) = 0;
 
    protected:
@@ -265,7 +259,7 @@ class ComparedReplies {
   void begin();
   void take(std::string_view piece);
   void end(char type);
-  // The next one will not come, but an error in its place.
+  // An error comes in place of the next one.
   void refuse();
 
  private:
@@ -293,7 +287,7 @@ class ComparedReplies {
   std::vector<Expected> expected_;
   std::size_t head_ = 0;
   std::size_t bytes_ = 0;
-  bool is_held_back_ = false;      // nothing of the one at hand has been relayed
+  bool is_held_back_ = false;      // nothing of the current one has been relayed
   std::uint64_t reply_bytes_ = 0;  // of it, so far
   std::string reply_head_;         // up to Expected::kept_bytes
 };
@@ -309,20 +303,17 @@ class ReplyOrder {
     ~Owner() = default;
   };
 
-  // All outlive this. `state` hears the outcome of every observed reply and of every subscription,
-  // in order.
+  // All outlive this. `state` gets the outcome of every observed reply and subscription, in order.
   ReplyOrder(io::OutputQueue& output, guard::Client& state, Owner& owner)
       : output_(&output), state_(&state), owner_(&owner) {}
 
-  // One reply of Redis is to be relayed.
+  // Relay one reply of Redis.
   void expect_reply();
-  // The same, and `state` must hear its first byte; or all of a SUBSCRIBE's confirmations.
+  // The same, and pass its first byte to `state`; or all of a SUBSCRIBE's confirmations.
   void expect_observed_reply(const redis::StateChange& change);
-  // One reply of Redis is to be relayed, or replaced, and the owner to hear of it. The key is
-  // copied.
+  // Relay or replace one reply of Redis, and report it to the owner. The key is copied.
   void expect_absent_key_reply(const guard::AbsentKey& key);
-  // The client's replies have the addresses of a cluster's nodes replaced from here on. Before any
-  // is expected.
+  // Replace node addresses in this client's replies. Call it before any is expected.
   void rewrite_addresses(TopologyReplies::Client client) {
     topology_ = std::make_unique<TopologyReplies>(std::move(client));
   }
@@ -330,66 +321,62 @@ class ReplyOrder {
   void expect_topology_reply(cluster::TopologyReply kind);
   // `bytes` is the whole reply: it leaves at once if nothing is before it.
   void answer(std::string_view bytes);
-  // A reply that leaves when it is known. Nothing may be expected of Redis behind it before it has
-  // left (has_promises()): Redis's replies would come before their turn.
+  // A reply that leaves when it is known. Until then (has_promises()) nothing more may be expected
+  // of Redis, whose replies would come too early.
   void promise(guard::PromisedReply reply);
   bool has_promises() const { return promised_ != nullptr; }
-  // Those that are known by now leave. False: none.
+  // Sends those that are known by now. False: none.
   bool keep_promises() {
     const std::size_t before = entries();
     emit_ready();
     return entries() != before;
   }
-  // One array reply of Redis becomes one of `elements`: nullopt takes the next element of Redis's,
-  // else the bytes are the element. Any other reply (an error) is relayed in its place.
-  // Elements of Redis's that are named in `absent_keys`, in order, are as expect_absent_key_reply()
-  // has them.
+  // Merge one array reply of Redis into `elements`: nullopt takes Redis's next element, else the
+  // bytes are the element. Any other reply (an error) is relayed instead. Redis's elements for
+  // `absent_keys`, in order, are treated as by expect_absent_key_reply().
   void expect_merged_reply(std::span<const std::optional<std::string_view>> elements,
                            std::span<const guard::AbsentKey> absent_keys = {});
-  // From here on Redis's bytes are relayed unread, for good. Harmless when repeated.
+  // Relay Redis's bytes unread from here on, for good. Harmless when repeated.
   void expect_anything();
 
-  // What Redis sends unasked is not always the client's: where others have had its connection
-  // before, a push is dropped unless the client is subscribed, and a reply is as bad as bytes that
-  // are no RESP. From now on.
+  // What to do with unrequested data from Redis: on a connection that others have used before, a
+  // push is dropped unless the client is subscribed, and a reply is as bad as bytes that are no
+  // RESP.
   enum class Unasked : std::uint8_t { none, replies, all };
   void take_unasked(Unasked unasked) { unasked_ = unasked; }
   [[nodiscard]] bool relay(std::string_view bytes);
-  // Just so many whole replies, none of them an error or a push: need not be framed again. False,
-  // and nothing has happened, if they are not all to be relayed as they are: relay() takes them,
-  // one by one.
+  // Exactly `replies` whole replies, none an error or a push, need not be framed again. False, with
+  // nothing done, if not all are to be relayed unchanged: call relay().
   [[nodiscard]] bool relay_whole(std::string_view bytes, std::uint32_t replies);
 
-  // Replies that were expected as they are while nothing else was to come before them: how many
-  // have been relayed, and the number of the last one that is expected; 0: something else is to
-  // come before it.
+  // Replies relayed unchanged with nothing else before them: how many so far, and the number of the
+  // last expected one; 0: something else comes before it.
   std::uint64_t plain_relayed() const { return plain_relayed_; }
   std::uint64_t last_if_plain() const {
     return is_drained() ? plain_relayed_ + leading_replies_ : 0;
   }
 
-  // The number of the last reply of Redis's that is expected, among all of this client's; `state`
-  // hears of each that has ended (guard::Client::replied_to), or of several at once.
+  // The number of the last expected reply of Redis, among all of this client's; `state` is told as
+  // they end (guard::Client::replied_to), perhaps several at once.
   std::uint64_t last_expected() const { return expected_; }
-  // Replies that are observed, and how many of them take as much room as an entry, or more.
+  // Observed replies, and how many of them take the room of an entry or more.
   std::size_t observed() const { return observed_ ? observed_->size() : 0; }
   std::size_t observed_whole() const { return (observed_ ? observed_->whole() : 0) + entries(); }
   static bool is_kept_whole(const redis::StateChange& change) {
     return change.kind == redis::ChangeKind::subscribe || ObservedReplies::is_kept_whole(change);
   }
 
-  // Redis still owes something, or a promise is to be kept.
+  // Redis still owes something, or a promise is open.
   bool is_waiting() const { return leading_replies_ > 0 || !is_drained(); }
-  // Redis owes something: no promise is before that.
+  // Redis owes the next reply.
   bool awaits_redis() const {
     return leading_replies_ > 0 || (!is_drained() && entries_[head_].kind != Kind::promise);
   }
-  // Of a reply, or of a push, only a part has come.
+  // Only a part of a reply or push has come.
   bool is_within_reply() const { return within_reply_; }
   std::size_t entries() const { return entries_.size() - head_; }
-  // Of our own answers that wait for replies of Redis before them, of promises, and of absent keys
-  // whose replies are to come. They and what stands for them here count as the output's chunks do
-  // (io::HeldBytes).
+  // Bytes of our own answers that wait for Redis's replies, of promises, and of absent keys in
+  // flight. They and their entries count like the output's chunks (io::HeldBytes).
   std::size_t waiting_bytes() const {
     return local_.size() - local_head_ + (promised_ ? promised_->bytes() : 0) +
            (compared_ ? compared_->bytes() : 0) + (topology_ ? topology_->bytes() : 0);
@@ -432,17 +419,16 @@ class ReplyOrder {
   guard::Client* state_;
   Owner* owner_;
   resp::ReplyFramer framer_;
-  // Of the reply at hand, if somebody looks into it, or of the header line of a merged one.
+  // Of the current reply, if it is looked into, or of a merged one's header line.
   std::unique_ptr<ReplyEnds> ends_;
   Unasked unasked_ = Unasked::all;
   bool is_dropped_ = false;  // the push at hand
   bool may_be_frame_ = false;
   bool within_reply_ = false;
-  bool is_compared_ = false;   // the reply at hand
-  bool is_rewritten_ = false;  // the same, by `topology_`
-  std::uint64_t leading_replies_ =
-      0;  // to be relayed before entries_; the common case needs no entry at all
-  std::uint64_t plain_relayed_ = 0;  // that were leading
+  bool is_compared_ = false;           // the reply at hand
+  bool is_rewritten_ = false;          // the same, by `topology_`
+  std::uint64_t leading_replies_ = 0;  // to be relayed before entries_: needs no entry
+  std::uint64_t plain_relayed_ = 0;    // that were leading
   std::vector<Entry> entries_;
   std::size_t head_ = 0;
   std::string local_;  // the bytes of all `local` entries, in order

@@ -6,8 +6,7 @@
 //
 // Threads: its worker's. Lifetime: owned by Clients; ends by Owner::on_session_end() and is
 // destroyed after the batch.
-// Errors: none leave it. Whatever cannot go on ends the session, as a Redis that closes the
-// connection would.
+// Errors: end the session, as a Redis that closes the connection would.
 //
 // Limits, and what happens there:
 //   queued to Redis > kUpstreamQueueBytesMax
@@ -78,10 +77,9 @@
 
 namespace cuckooguard::proxy {
 
-// How long nothing has gone to a client that sends no more. While it has replies to come it may be
-// there or not, nobody can tell; but no command of a Redis that works takes so long (one that
-// blocks ends with the FIN). While there is something that it does not read it is the client's
-// turn: if it is gone, writing will tell.
+// How long nothing has been sent to a client that has sent FIN. While it awaits replies it may be
+// gone, unnoticeably; but no command of a working Redis takes so long (blocking ones end with the
+// FIN). While there is output that it does not read, writing will show whether it is gone.
 //
 // Threads: its worker's. Lifetime: its session's.
 class Silence {
@@ -90,7 +88,7 @@ class Silence {
   static constexpr std::chrono::seconds kMax{10};
   static constexpr std::chrono::seconds kVainAfter{5};
 
-  // From now on: `on_over` is called when it has lasted for kMax. Both outlive this.
+  // Starts now; `on_over` is called after kMax. Both outlive this.
   Silence(io::Loop& loop, const io::OutputQueue& output, std::function<void()> on_over)
       : loop_(loop), output_(output), since_(loop.now()) {
     look(std::move(on_over));
@@ -120,17 +118,14 @@ class Silence {
   std::unique_ptr<io::Timer> timer_;
 };
 
-// Takes the time of some of the reads that are forwarded: from the read that brought one to the
-// write that took its reply to the client, by ReplyOrder's count of replies, so that it is right in
-// a pipeline, too.
+// Times a sample of the forwarded reads, from the socket read that brought one to the write of its
+// reply, by ReplyOrder's count of replies, so that it is right in a pipeline, too.
 //
-//   ReplyClock    the worker's: begins one per kEvery at most, so that the rest costs a comparison,
-//                 and these one more look at the clock
-//   TimedReply    a client's: the one that is on its way
+//   ReplyClock    the worker's: begins at most one per kEvery, so that the others cost a comparison
+//   TimedReply    a client's: the one in flight
 //
-// Not timed: what is not relayed as it is (a merged reply, one that is compared), and what stands
-// behind such a one. One read per kEvery stands for all: of a stampede fewer are taken than of the
-// same reads spread out.
+// Not timed: merged or compared replies, and those after them. One read per kEvery: a burst is
+// sampled less than the same reads spread out.
 //
 // Threads: their worker's. Errors: none; a reply that never comes is never counted.
 class ReplyClock {
@@ -324,8 +319,8 @@ class Session final : public io::Disposable,
   void keep_promises();  // a change that it waits for is done
   // Of a client that sends no more: Redis has owed it a reply in silence for Silence::kVainAfter.
   bool waits_in_vain() const { return silence_ && silence_->is_in_vain(); }
-  void cut_off();            // a drained one for which nobody waits any longer
-  void on_limits_changed();  // the settings are other ones from now on; within a batch
+  void cut_off();            // ends a drained session whose time is over
+  void on_limits_changed();  // settings have changed; within a batch
   // Clients::on_upstream_changed().
   void on_upstream_changed(io::TimePoint before, bool keeps_subscribers);
 
@@ -348,7 +343,7 @@ class Session final : public io::Disposable,
   //                                      over; an error, a limit, silence, end(): closed
   enum class Phase : std::uint8_t { open, input_over, client_finished, ending, farewell, ended };
 
-  // What is queued to the client is written at the end of the batch, or when the client takes more.
+  // Output to the client is written at the end of the batch, or when its socket takes more.
   enum class Writing : std::uint8_t { at_rest, queued, blocked };
   // With Redis, so far: something was sent, or a connection was even up.
   enum class Contact : std::uint8_t { none, sent, up };

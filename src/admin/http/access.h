@@ -1,5 +1,5 @@
-// Whether a request may be answered: by the word in a file, which is read anew each time, so that
-// it can be changed while the guard runs (an orchestrator replaces mounted secrets under it).
+// Whether a request may be answered: by the token in a file, which is read each time, so that it
+// can be replaced while the guard runs (as orchestrators do with mounted secrets).
 //
 // Threads: any. Errors: values. Limits: kTokenBytesMax.
 #pragma once
@@ -24,34 +24,33 @@ class BearerToken {
   // Empty: everybody is allowed.
   explicit BearerToken(std::string path) : path_(std::move(path)) {}
 
-  // `authorization`: "Bearer WORD"; the scheme in any case. How long it takes does not tell how
-  // much of a wrong word is right.
+  // `authorization`: "Bearer TOKEN"; the scheme in any case. Takes the same time for any wrong
+  // token.
   Verdict judge(std::string_view authorization) const;
 
-  // The word as it is now, without white space at its ends; or why there is none.
+  // The current token, trimmed; or why there is none.
   std::expected<std::string, std::string> read() const;
 
  private:
   std::string path_;
 };
 
-// Under which names the admin server may be asked: an IP address, the name that it listens on, and
-// those of `admin.hosts`.
+// The Host names that the admin server accepts: IP addresses, the name it listens on, and
+// `admin.hosts`.
 //
-// A browser can be made to ask it by any page that somebody looks at. The page may not read what
-// comes back, unless it has the same origin: a stranger's name that suddenly points to this address
-// has (DNS rebinding). And it may POST blindly, but then the browser says from where (`Origin`).
-// Programs that send neither are none of a browser's.
+// Any page in a browser can send requests here. It may read the response only with the same origin,
+// which a foreign name gets by suddenly pointing to this address (DNS rebinding). It may also POST
+// blindly, but then the browser adds `Origin`. Requests with neither header are not from a browser.
 //
 // Threads: plain values.
 class AllowedHosts {
  public:
   AllowedHosts() = default;  // IP addresses alone
-  // On a loopback address it is `localhost`, too. No browser comes by a Unix socket: all names are
-  // allowed there.
+  // A loopback address also allows `localhost`. A Unix socket, which no browser uses, allows all
+  // names.
   AllowedHosts(const config::Address& address, std::vector<std::string> names);
 
-  // `host` and `origin` as the headers have them; empty: there is none.
+  // `host` and `origin` as in the headers; empty: no such header.
   bool may_ask(std::string_view host, std::string_view origin) const;
 
  private:

@@ -1,5 +1,4 @@
-// One HTTP request and its response as values: all that the pages see of HTTP. http/server.h
-// turns bytes into them.
+// An HTTP request and its response as values, as the pages see them; http/server.h does the bytes.
 //
 // Threads: plain values. Lifetimes: a Request views the connection's buffer.
 #pragma once
@@ -33,19 +32,19 @@ struct Response {
   std::string_view content_type = kJson;
   std::string_view allow{};      // methods, with 405
   std::string_view challenge{};  // WWW-Authenticate, with 401
-  std::string_view etag{};       // else nobody may keep it
+  std::string_view etag{};       // empty: not to be cached
   std::string_view content_security_policy{};
-  bool is_to_come = false;  // there is none yet: ask again in a moment, with the same request
+  bool is_to_come = false;  // not ready: ask again in a moment, with the same request
 };
 
 inline constexpr unsigned kNotModified = 304;  // never with a body
 
-// `error` is a name for programs, `message` a sentence for people; neither has bytes of the request
-// in it.
+// `error` is a name for programs, `message` a sentence for people; neither contains bytes of the
+// request.
 Response refusal(unsigned status, std::string_view error, std::string_view message);
 
-// The target of a request, taken apart as RFC 3986 has it. Bytes that should have been
-// percent-encoded and are not stand for themselves: gateways hand on what they were sent.
+// The target of a request, split as by RFC 3986. Bytes that should have been percent-encoded stand
+// for themselves: gateways pass on what they were sent.
 //
 // Threads: any. Lifetimes: a Target views its text.
 struct Target {
@@ -56,12 +55,11 @@ struct Target {
 // Absolute form, as proxies send it (RFC 9112, 3.2.2), or the path alone; nothing if it is neither.
 std::optional<Target> parse_target(std::string_view text);
 
-// What is between the slashes of a path, each decoded once: any bytes, NUL too; %2F is a slash, '+'
-// is a plus. Nothing if a '%' has no two hexadecimal digits behind it: what was meant is not known.
+// The segments of a path, each decoded once: any bytes, NUL too; %2F is a slash, '+' a plus.
+// Nothing if a '%' lacks its two hexadecimal digits.
 std::optional<std::vector<std::string>> decoded_segments(std::string_view path);
 
-// "" for a name without a value; nothing if the query does not have the name, or is none by RFC
-// 3986.
+// "" for a name without a value; nothing if the query lacks the name, or violates RFC 3986.
 std::optional<std::string> parameter(std::optional<std::string_view> query, std::string_view name);
 
 }  // namespace cuckooguard::http

@@ -1,11 +1,9 @@
-// The admin server: listens, and answers on a thread of its own, so that it neither waits for a
-// worker nor holds one up.
+// The admin server: listens and answers on a thread of its own, independent of the workers.
 //
-// At most Limits::connections_max clients. One more takes the place of the one whose client has
-// kept it waiting for longest: for a request, for the rest of one, or for its response to be taken.
-// So nobody can keep probes out with requests that never end. Only while every place has a response
-// to be made does one more get 503. Those that are being refused are kRefusedMax at most, the rest
-// are closed at once.
+// At most Limits::connections_max clients. One more replaces the one that the server has waited for
+// longest: for a request, its rest, or its response to be read. So unfinished requests cannot keep
+// probes out. Only if every response is being computed does a new client get 503; at most
+// kRefusedMax of these at a time, the rest are closed at once.
 //
 // Threads: construct, start and destroy from the owner's; `answer` is called on the server's.
 // Lifetimes: `answer` and what it refers to outlive this. Errors: the constructor throws
@@ -47,9 +45,8 @@ namespace cuckooguard::http {
 //   the response is not read       closed after request_max
 //   `answer` throws                500
 //   `answer` says it is to come    asked again every kAskEvery, for as long as it says so
-// Closed after a response means: no more is sent, and what still comes is thrown away for
-// linger_max, since a closed socket would take the response back from a client that is still
-// sending.
+// "Then closed": no more is sent, and input is discarded for linger_max, since closing at once
+// would destroy the response to a client that is still sending.
 //
 // Threads: its io_context's. Lifetimes: kept by its operations; `calls` outlive it.
 struct Limits {
@@ -78,10 +75,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection& operator=(const Connection&) = delete;
 
   void start();
-  // Reads nothing: says this, and ends.
+  // Reads nothing: sends this, and ends.
   void refuse(Response response);
-  // Since when it has been the client's turn: to ask, to ask to the end, or to take what it is
-  // told. Nothing while the response is to be made.
+  // Since when the client has been waited for: for a request, its rest, or its reading the
+  // response. Nothing while the response is being computed.
   std::optional<io::TimePoint> waiting_since() const { return waiting_since_; }
   void close();
 
@@ -106,8 +103,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const Limits& limits_;
   const Calls& calls_;
   boost::asio::steady_timer timer_;
-  std::uint64_t timings_ =
-      0;  // how often the timer was set: one that went off late must not hit what comes next
+  std::uint64_t timings_ = 0;  // how often the timer was set, to ignore one that expired late
   bool has_timed_out_ = false;
   boost::beast::flat_buffer buffer_;
   std::unique_ptr<Parser> parser_;  // of the request that comes next

@@ -1,7 +1,7 @@
-// What the pages /status and /metrics look at, at one moment.
+// What /status and /metrics show, at one moment.
 //
 // Threads: the admin thread's; what it refers to may be written by others, in atomics. Counters are
-// each read once, not all at one moment.
+// each read once, at slightly different times.
 #pragma once
 
 #include "guard/fact_table.h"
@@ -10,9 +10,9 @@
 
 namespace cuckooguard::views {
 
-// What this process uses of the machine, as Prometheus's own client libraries tell it (process_*).
+// This process's use of the machine, as Prometheus's client libraries report it (process_*).
 //
-// Threads: any. Errors: what the kernel does not tell is 0.
+// Threads: any. Errors: unavailable numbers are 0.
 struct ProcessUse {
   double cpu_seconds = 0;
   double resident_bytes = 0;
@@ -30,11 +30,11 @@ struct Model {
   const redis::Snapshot& redis;
   const ProcessState& process_state;
   guard::TimePoint now;
-  const FilterProbe* probe = nullptr;  // null: nobody has looked
+  const FilterProbe* probe = nullptr;  // null: not measured
 };
 
-// What the guard's providers show, and beside it what the admin server alone knows: the process as
-// seen from outside of the guard, and what the admin thread has measured.
+// The facts of the guard's providers, and those that only the admin server knows: the process
+// itself, and the admin thread's measurements.
 guard::FactTable facts_of(const Model& model, const ProcessUse& use);
 
 }  // namespace cuckooguard::views

@@ -1,6 +1,6 @@
 // The page / as it is sent, made at build time of page/page.html, its style and scripts, and the
-// chart library (page/embed_page.cmake): one file without a link to another one. Whoever changes it
-// there has another tag.
+// chart library (page/embed_page.cmake): one file without links to others. Any change gives another
+// tag.
 //
 // Threads: any; literals.
 #pragma once

@@ -1,7 +1,7 @@
-// What the process tells the admin pages of itself, beside what the guards count.
+// The process's state for the admin pages, apart from the guards' counters.
 //
 // Threads: the atomics any; the rest is complete before the first request.
-// Lifetimes: outlives the pages; what the functions and the heartbeats refer to, too.
+// Lifetimes: it, its functions and heartbeats outlive the pages.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@
 
 namespace cuckooguard::views {
 
-// What the process has logged recently, as the page shows it.
+// Recent log lines, for the page.
 //
 // Threads: the implementation is thread-safe.
 struct Event {
@@ -34,7 +34,7 @@ struct Event {
 
 class EventList {
  public:
-  // Those with a greater number, the oldest first; of many the latest.
+  // Those with a greater number, oldest first; only the latest if there are many.
   virtual std::vector<Event> after(std::uint64_t number) const = 0;
 
  protected:
@@ -43,8 +43,8 @@ class EventList {
 
 // Whether an event loop still turns: a task is posted to it, and must have run by the next check.
 //
-// Only one is posted at a time, by whoever checks: a stalled loop is detected by the first check
-// that comes kStalledAfter or more after the one that posted it. There is no timer.
+// A check posts one if none is pending; a stalled loop is detected by the first check kStalledAfter
+// or more after that. There is no timer.
 //
 // Threads: is_alive() one; the task runs on the loop's. Lifetimes: the loop may outlive this, and
 // the task may never run.
@@ -66,11 +66,11 @@ class Heartbeat {
   io::TimePoint sent_{};
 };
 
-// How far the loads in progress are, and how often sources had trouble.
+// Progress of the loads, and how often each source had trouble.
 //
-// Threads: any; a lock is held only while a few numbers are copied. Limits: an entry per table that
-// is being loaded; one that is not updated for kShownFor has ended without its last row, and is
-// left out. A number per source that ever had trouble.
+// Threads: any; a lock is held only while a few numbers are copied. Limits: an entry per loading
+// table, left out when not updated for kShownFor (the load was given up); a number per source that
+// ever had trouble.
 struct Load {
   std::uint64_t rows = 0;
   std::uint64_t rows_expected = 0;
@@ -87,11 +87,10 @@ class LoadBoard {
   void put(std::string_view what, const Load& load, io::TimePoint now);
   void remove(std::string_view what);
 
-  // Of all tables of a namespace together, as if it were one; nothing if none of them is being
-  // loaded.
+  // All tables of a namespace together; nothing if none is being loaded.
   std::optional<Load> of(std::string_view ns, io::TimePoint now) const;
 
-  // A checkpoint that could not be written or used, and the like: event=source_trouble.
+  // Events source_trouble: a checkpoint that could not be written, and the like.
   void count_trouble(std::string_view source);
   std::uint64_t troubles(std::string_view source) const;
 
@@ -108,7 +107,7 @@ class LoadBoard {
 
 enum class RedisSeen : std::uint8_t { never, up, down };
 
-// One that the guard shows to its clients or to Redis.
+// One that the guard presents to clients or to Redis.
 struct Certificate {
   std::string file;
   std::chrono::sys_seconds expires_at;
@@ -117,15 +116,14 @@ struct Certificate {
 struct ProcessState {
   std::atomic<bool> is_listening{false};
   std::atomic<bool> is_draining{false};
-  std::atomic<RedisSeen> redis{
-      RedisSeen::never};  // by the control connection, which there is if there are namespaces
+  std::atomic<RedisSeen> redis{RedisSeen::never};  // by the control connection, if there is one
   std::vector<std::function<std::size_t()>> clients{};       // of each worker; any thread
   std::function<std::uint64_t()> refused_clients{};          // ever; any thread
   std::function<std::uint64_t()> dropped_log_lines{};        // ever; any thread
   std::function<std::vector<Certificate>()> certificates{};  // each file once; any thread
   std::vector<Heartbeat> heartbeats{};                       // the admin thread's
   LoadBoard loads{};
-  const EventList* events = nullptr;  // null: nobody keeps them
+  const EventList* events = nullptr;  // null: not kept
 };
 
 }  // namespace cuckooguard::views

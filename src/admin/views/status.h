@@ -1,5 +1,5 @@
-// The page /status: what GUARD.INFO tells, and a little more (guard/fact_table.h), as JSON for
-// people and programs; problems, totals and events are not facts, but made for the page.
+// The page /status: GUARD.INFO's facts and a few more (guard/fact_table.h), as JSON for people and
+// programs; problems, totals and events are made for the page.
 //
 //   {"version", "uptime_seconds", "draining", "workers": [{"clients"}],
 //    "problems": [{"grade" (bad, warning), "what", "why", "hint"}] (Problem),
@@ -68,15 +68,13 @@
 
 namespace cuckooguard::views {
 
-// All that is not well, for people: what it is, why, and what to do about it, the gravest first.
-// An attack that is on comes before all of it: it may be why. The page shows it as it is, and has
-// no words of its own for that.
+// Everything that is wrong, for people: what, why, and what to do, gravest first. A current attack
+// comes first: it may be the cause. The page shows these texts unchanged.
 //
-// Namespaces whose keys pass for the same reason are told together. No number here changes by
-// itself each second: it would be read out each time to whoever hears the page.
+// Namespaces whose keys pass for the same reason are grouped. No number here changes by itself each
+// second, since screen readers would read it out each time.
 //
-// Threads: as Model. Limits: a few for the process, two per namespace, one per node that is told
-// of.
+// Threads: as Model. Limits: a few for the process, two per namespace, one per node shown.
 enum class Grade : std::uint8_t { bad, warning };
 constexpr std::string_view name_of(Grade grade) {
   constexpr std::array<std::string_view, 2> kNames{"bad", "warning"};

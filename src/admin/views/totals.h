@@ -1,5 +1,5 @@
-// What the process has counted, as one line of a chart: keys of reads by what became of them, how
-// long those took that were forwarded, and how old the sources' proofs are.
+// The process's counters as one line of a chart: keys of reads by outcome, times of the forwarded
+// ones, and the age of the sources' proofs.
 //
 // Threads: as Model.
 #pragma once
@@ -35,7 +35,7 @@ Totals totals_of(const Model& model);
 // is of a clock that only grows.
 boost::json::value json_of(const Totals& totals);
 
-// The last minutes, a line per second, so that a page that is opened has a past.
+// The last minutes, a line per second, so that a newly opened page has a history.
 //
 // Threads: the admin thread's. Limits: kLinesMax lines, some 300 bytes each.
 class History {
