@@ -258,7 +258,7 @@ void ControlConnection::on_reachable(bool reachable, const std::string& why) {
 }
 
 void ControlConnection::log_reachable(bool reachable, const std::string& why) {
-  const std::string address = settings_->address.text();
+  const std::string address = settings_ ? settings_->address.text() : std::string();
   if (reachable) {
     log_.info("upstream_up", {{"address", address}});
   } else {
