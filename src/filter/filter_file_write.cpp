@@ -9,13 +9,15 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <xxhash.h>
 
 #include "filter/exact_counts.h"
 #include "filter/file_descriptor.h"
 #include "filter/filter_file.h"
 #include "filter/filter_file_format.h"
 #include "filter/table.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 namespace cuckooguard::filter {
 namespace {
