@@ -55,11 +55,11 @@ void check_types(const Source& source,
     const auto typed = std::ranges::find_if(placeholders, is_refused, &keyspace::Placeholder::type);
     if (typed != placeholders.end()) {
       report.add(here.keys[i],
-                 fmt::format("keys: {} is for columns of PostgreSQL, MariaDB and MySQL, and source "
-                             "{} is none of these: write {{{}}}, which compares bytes",
-                             typed->text(),
-                             source.name,
-                             typed->name));
+                 "keys: {} is for columns of PostgreSQL, MariaDB and MySQL, and source "
+                 "{} is none of these: write {{{}}}, which compares bytes",
+                 typed->text(),
+                 source.name,
+                 typed->name);
     }
   }
 }
@@ -71,10 +71,10 @@ void check_bloom(const Source& source,
                  Report& report) {
   if (space.source.columns.size() != 1 && !space.keys.empty()) {
     report.add(here.name,
-               fmt::format("source {} is a filter of single values, but the keys have {} "
-                           "placeholders: one is needed",
-                           source.name,
-                           space.source.columns.size()));
+               "source {} is a filter of single values, but the keys have {} "
+               "placeholders: one is needed",
+               source.name,
+               space.source.columns.size());
   }
   for (std::size_t i = 0; i < space.keys.size(); ++i) {
     const auto placeholders = space.keys[i].placeholders();
@@ -82,22 +82,21 @@ void check_bloom(const Source& source,
         std::ranges::find(placeholders, keyspace::ValueType::text_ci, &keyspace::Placeholder::type);
     if (folded != placeholders.end()) {
       report.add(here.keys[i],
-                 fmt::format("keys: {}: source {} is a filter, which has values in one spelling: "
-                             "write {{{}}}, which compares bytes",
-                             folded->text(),
-                             source.name,
-                             folded->name));
+                 "keys: {}: source {} is a filter, which has values in one spelling: "
+                 "write {{{}}}, which compares bytes",
+                 folded->text(),
+                 source.name,
+                 folded->name);
     }
   }
   if (!space.source.where.columns().empty()) {
-    report.add(here.where,
-               fmt::format("where: source {} is a filter, which has no columns", source.name));
+    report.add(here.where, "where: source {} is a filter, which has no columns", source.name);
   }
   if (space.fresh_ids.kind == FreshIds::Kind::window) {
     report.add(here.fresh_ids,
-               fmt::format("fresh_ids: source {} is a filter, which does not tell its largest id: "
-                           "leave it auto, or 0",
-                           source.name));
+               "fresh_ids: source {} is a filter, which does not tell its largest id: "
+               "leave it auto, or 0",
+               source.name);
   }
 }
 
@@ -112,9 +111,9 @@ void check_source(const Config& config,
     if (!was_read && !space.source.from.empty()) {
       const std::vector<std::string_view> names(places.sources.begin(), places.sources.end());
       report.add(here.from,
-                 fmt::format("from: there is no source {}{}",
-                             keyspace::printable(space.source.from),
-                             suggestion(space.source.from, names)));
+                 "from: there is no source {}{}",
+                 keyspace::printable(space.source.from),
+                 suggestion(space.source.from, names));
     }
     return;
   }
@@ -130,30 +129,28 @@ void check_source(const Config& config,
   }
   const std::string_view what = is_bloom ? "filter" : "file";
   if (!has_tables && !space.source.tables.empty()) {
-    report.add(here.table,
-               fmt::format("table: source {} is a {}, which has none", source->name, what));
+    report.add(here.table, "table: source {} is a {}, which has none", source->name, what);
   }
   if (file != nullptr && file->format == FileFormat::lines &&
       !space.source.where.columns().empty()) {
     report.add(here.where,
-               fmt::format("where: source {} has one value per line, and no columns to choose by: "
-                           "use format: csv",
-                           source->name));
+               "where: source {} has one value per line, and no columns to choose by: "
+               "use format: csv",
+               source->name);
   }
   if (!has_tables && space.filter.deletes != Deletes::automatic) {
     report.add(here.deletes,
-               fmt::format("deletes: source {} is a {}, which is read anew when it changes and "
-                           "tells of no row that goes: leave it auto",
-                           source->name,
-                           what));
+               "deletes: source {} is a {}, which is read anew when it changes and "
+               "tells of no row that goes: leave it auto",
+               source->name,
+               what);
   }
   if (file != nullptr && file->format == FileFormat::lines && space.source.columns.size() > 1) {
     report.add(
         here.name,
-        fmt::format(
-            "source {} has one value per line, but the keys have {} placeholders: use format: csv",
-            source->name,
-            space.source.columns.size()));
+        "source {} has one value per line, but the keys have {} placeholders: use format: csv",
+        source->name,
+        space.source.columns.size());
   }
 }
 
@@ -169,18 +166,15 @@ bool has_integer_identity(const Namespace& space) {
 }
 
 void check_templates(const Config& config, const Places& places, Report& report) {
-  std::vector<keyspace::NamespaceTemplates> readable = namespace_templates(config);
+  std::vector<keyspace::NamespaceTemplates> readable;
   std::vector<const NamespacePlaces*> where;
-  where.reserve(places.namespaces.size());
-  for (const NamespacePlaces& here : places.namespaces) {
-    where.push_back(&here);
-  }
-  for (std::size_t i = readable.size();
-       i-- > 0;) {  // without templates: reported where they were read
-    if (readable[i].templates.empty()) {
-      readable.erase(readable.begin() + static_cast<std::ptrdiff_t>(i));
-      where.erase(where.begin() + static_cast<std::ptrdiff_t>(i));
+  for (auto here = places.namespaces.begin();
+       keyspace::NamespaceTemplates & space : namespace_templates(config)) {
+    if (!space.templates.empty()) {  // else it is reported where it was read
+      readable.push_back(std::move(space));
+      where.push_back(&*here);
     }
+    ++here;
   }
   const auto built = keyspace::Keyspace::build(std::move(readable));
   if (built) {
@@ -247,10 +241,10 @@ void check_sentinels_listen(const Config& config,
     leads_on = true;
     if (!is_told_well(asked, listen)) {
       report.add(places.listen,
-                 fmt::format("listen: who asks {} is told of the same host, on which {} is not: "
-                             "give the host by announce, beside sentinels",
-                             asked.address.text(),
-                             listen.address.text()));
+                 "listen: who asks {} is told of the same host, on which {} is not: "
+                 "give the host by announce, beside sentinels",
+                 asked.address.text(),
+                 listen.address.text());
       return;
     }
   }
@@ -287,49 +281,48 @@ void check_addresses(const Config& config, const Places& places, Report& report)
                             [&](const Address& redis) { return is_loop(address, redis); });
     if (is_upstream) {
       report.add(places.listen,
-                 fmt::format("listen: {} is also the upstream: the guard would talk to itself",
-                             address.text()));
+                 "listen: {} is also the upstream: the guard would talk to itself",
+                 address.text());
     }
     if (config.admin.address && is_loop(address, *config.admin.address)) {
       report.add(places.admin,
-                 fmt::format("admin.address: {} is where Redis's clients connect (listen); give it "
-                             "an address of its own",
-                             config.admin.address->text()));
+                 "admin.address: {} is where Redis's clients connect (listen); give it "
+                 "an address of its own",
+                 config.admin.address->text());
     }
     const auto same = std::find_if(config.listen.begin(), listen, [&](const Listen& before) {
       return is_loop(address, before.address);
     });
     if (same != listen) {
       report.add(places.listen,
-                 fmt::format("listen: {} and {} are the same port or socket",
-                             same->address.text(),
-                             address.text()));
+                 "listen: {} and {} are the same port or socket",
+                 same->address.text(),
+                 address.text());
     }
   }
 }
 
 // One key is one filter.
 void check_filter_keys(const Config& config, const Places& places, Report& report) {
-  for (auto space = config.namespaces.begin(); space != config.namespaces.end(); ++space) {
+  auto here = places.namespaces.begin();
+  for (auto space = config.namespaces.begin(); space != config.namespaces.end(); ++space, ++here) {
     const std::string& key = space->commands.key;
     const auto same = std::find_if(config.namespaces.begin(), space, [&](const Namespace& before) {
       return !key.empty() && before.commands.key == key;
     });
     if (same != space) {
-      report.add(
-          places.namespaces[static_cast<std::size_t>(space - config.namespaces.begin())].commands,
-          fmt::format("commands: {} is the filter of namespace {} already",
-                      keyspace::printable(key),
-                      same->name));
+      report.add(here->commands,
+                 "commands: {} is the filter of namespace {} already",
+                 keyspace::printable(key),
+                 same->name);
     }
     const bool is_filled = std::ranges::any_of(
         config.filters.named,
         [&](const FilledFilter& filter) { return !key.empty() && filter.redis_key() == key; });
     if (is_filled) {
-      report.add(
-          places.namespaces[static_cast<std::size_t>(space - config.namespaces.begin())].commands,
-          fmt::format("commands: {} is a filter that the application fills, by filters.named",
-                      keyspace::printable(key)));
+      report.add(here->commands,
+                 "commands: {} is a filter that the application fills, by filters.named",
+                 keyspace::printable(key));
     }
   }
 }

@@ -99,9 +99,8 @@ void apply(const Override& override, TreeNode& root, Report& report) {
       return;
     }
     if (node->kind == TreeNode::Kind::list) {
-      report.add(place,
-                 fmt::format("{} is a list in the file: give the whole of it",
-                             override.path.substr(0, at - 1)));
+      report.add(
+          place, "{} is a list in the file: give the whole of it", override.path.substr(0, at - 1));
       return;
     }
     lengthen(*node, std::string_view(override.path).substr(0, at == 0 ? 0 : at - 1));
@@ -113,6 +112,14 @@ void apply(const Override& override, TreeNode& root, Report& report) {
     node = &entry.value;
     at = dot + 1;
   }
+}
+
+std::expected<Config, std::vector<Diagnostic>> config_of(
+    std::expected<EffectiveConfig, std::vector<Diagnostic>> effective) {
+  if (!effective) {
+    return std::unexpected(std::move(effective.error()));
+  }
+  return std::move(effective->config);
 }
 
 }  // namespace
@@ -165,21 +172,13 @@ std::expected<EffectiveConfig, std::vector<Diagnostic>> load_effective(
 std::expected<Config, std::vector<Diagnostic>> parse_config(std::string_view yaml,
                                                             std::string file_name,
                                                             const EnvironmentLookup& environment) {
-  auto effective = parse_effective(yaml, std::move(file_name), environment);
-  if (!effective) {
-    return std::unexpected(std::move(effective.error()));
-  }
-  return std::move(effective->config);
+  return config_of(parse_effective(yaml, std::move(file_name), environment));
 }
 
 std::expected<Config, std::vector<Diagnostic>> load_config(const std::string& path,
                                                            const EnvironmentLookup& environment,
                                                            std::span<const Override> overrides) {
-  auto effective = load_effective(path, environment, overrides);
-  if (!effective) {
-    return std::unexpected(std::move(effective.error()));
-  }
-  return std::move(effective->config);
+  return config_of(load_effective(path, environment, overrides));
 }
 
 void apply(std::span<const Override> overrides, TreeNode& root, Report& report) {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace cuckooguard::config {
 
 struct Place {     // in the file
@@ -34,6 +36,13 @@ class Report {
   // Place::flag.
   int add_flag(std::string name);
   void add(Place place, std::string what);
+  template <typename First, typename... Others>
+  void add(Place place,
+           fmt::format_string<First, Others...> what,
+           First&& first,
+           Others&&... others) {
+    add(place, fmt::format(what, std::forward<First>(first), std::forward<Others>(others)...));
+  }
   // Nothing that keeps the file from being used.
   void warn(Place place, std::string what);
   bool empty() const { return found_.empty(); }

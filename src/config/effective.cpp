@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <locale>
 
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/replace.hpp>
 #include <fmt/format.h>
 
 namespace cuckooguard::config {
@@ -11,37 +14,18 @@ namespace {
 constexpr std::size_t kOriginColumn = 48;
 constexpr std::string_view kDefault = "default";
 
-bool is_alphanumeric(char byte) {
-  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-         (byte >= '0' && byte <= '9');
-}
-
 // What YAML takes for the text itself, in a block, in brackets, and for nothing else.
 bool is_plain(std::string_view text) {
   static constexpr std::array<std::string_view, 3> kNulls{"null", "Null", "NULL"};
-  const auto belongs = [](char byte) {
-    return is_alphanumeric(byte) ||
-           std::string_view("_./:%+-").find(byte) != std::string_view::npos;
-  };
+  const auto is_alphanumeric = boost::algorithm::is_alnum(std::locale::classic());
   return !text.empty() && (is_alphanumeric(text[0]) || text[0] == '/') && text.back() != ':' &&
-         std::ranges::all_of(text, belongs) && std::ranges::count(kNulls, text) == 0;
-}
-
-// `${` would be a variable.
-std::string without_variables(std::string_view text) {
-  std::string all;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.substr(i).starts_with("${")) {
-      all += '$';
-    }
-    all += text[i];
-  }
-  return all;
+         std::ranges::all_of(text, is_alphanumeric || boost::algorithm::is_any_of("_./:%+-")) &&
+         std::ranges::count(kNulls, text) == 0;
 }
 
 std::string quoted(std::string_view text) {
   std::string all = "\"";
-  for (const char byte : without_variables(text)) {
+  for (const char byte : boost::replace_all_copy(std::string(text), "${", "$${")) {  // no variable
     if (byte == '"' || byte == '\\') {
       all += '\\';
       all += byte;

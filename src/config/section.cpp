@@ -177,7 +177,7 @@ const Entry* Section::find(std::string_view key) const {
 const Entry* Section::require(std::string_view key) const {
   const Entry* const entry = find(key);
   if (is_left_out(key)) {
-    reading_.report.add(place_, fmt::format("{} is missing here", key));
+    reading_.report.add(place_, "{} is missing here", key);
   }
   return entry;
 }
@@ -257,7 +257,7 @@ std::vector<ListItem> Section::items_of(const Entry& entry,
   const std::span<const TreeNode> nodes =
       is_list ? std::span<const TreeNode>(entry.value.items) : std::span(&entry.value, 1);
   if (nodes.empty() && empty == EmptyList::is_wrong) {
-    reading_.report.add(entry.value.place, fmt::format("{}: the list is empty", entry.key));
+    reading_.report.add(entry.value.place, "{}: the list is empty", entry.key);
   }
   for (const TreeNode& node : nodes) {
     auto value = expanded(entry, node);
@@ -284,7 +284,7 @@ std::optional<Scalar> Section::expanded(const Entry& named, const TreeNode& valu
     const std::string_view what = value.kind == TreeNode::Kind::null
                                       ? "has no value; leave it out or give it one"
                                       : "must be one value";
-    reading_.report.add(value.place, fmt::format("{} {}", named.key, what));
+    reading_.report.add(value.place, "{} {}", named.key, what);
     return std::nullopt;
   }
   std::string variables;
@@ -296,7 +296,7 @@ std::optional<Scalar> Section::expanded(const Entry& named, const TreeNode& valu
     return found;
   });
   if (!text) {
-    reading_.report.add(value.place, fmt::format("{} {}", named.key, text.error()));
+    reading_.report.add(value.place, "{} {}", named.key, text.error());
     return std::nullopt;
   }
   return Scalar{std::move(*text), std::move(variables)};
@@ -318,7 +318,7 @@ void Section::report(Place place, std::string what) const {
 
 void Section::report(const Entry& entry, std::string_view what) const {
   const std::string value = keys_.may_hold_secrets ? "the value" : shown(entry.value.text);
-  reading_.report.add(entry.value.place, fmt::format("{}: {} {}", entry.key, value, what));
+  reading_.report.add(entry.value.place, "{}: {} {}", entry.key, value, what);
 }
 
 Parsed<std::string> expand(std::string_view text, const EnvironmentLookup& environment) {

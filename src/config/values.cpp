@@ -4,11 +4,13 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <locale>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include <boost/algorithm/string/classification.hpp>
 #include <fmt/format.h>
 
 #include "config/absent_presets.h"
@@ -58,20 +60,15 @@ Parsed<std::uint64_t> parse_with_unit(std::string_view text,
 }
 
 bool is_host(std::string_view host) {
-  const auto belongs = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '-' || c == '_';
-  };
-  return !host.empty() && host.size() <= 253 && std::ranges::all_of(host, belongs);
+  return !host.empty() && host.size() <= 253 &&
+         std::ranges::all_of(host,
+                             boost::algorithm::is_alnum(std::locale::classic()) ||
+                                 boost::algorithm::is_any_of(".-_"));
 }
 
 bool is_bracketed_ipv6(std::string_view host) {
-  const auto belongs = [](char c) {
-    return (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || (c >= '0' && c <= '9') || c == '.' ||
-           c == ':';
-  };
   return host.size() > 3 && host.front() == '[' && host.back() == ']' &&
-         std::ranges::all_of(host.substr(1, host.size() - 2), belongs);
+         host.find_first_not_of("0123456789abcdefABCDEF.:", 1) == host.size() - 1;
 }
 
 Parsed<Address> parse_unix_address(std::string_view path) {
@@ -85,17 +82,12 @@ Parsed<Address> parse_unix_address(std::string_view path) {
   return Address{.host = {}, .port = 0, .unix_path = std::string(path)};
 }
 
-using NamedUnit = std::pair<std::string_view, std::uint64_t>;
-
-// `units` from the largest to 1.
-template <std::size_t n>
-std::string in_largest_unit(std::uint64_t value, const std::array<NamedUnit, n>& units) {
-  const auto fits = [value](const NamedUnit& unit) {
-    return value >= unit.second && value % unit.second == 0;
-  };
-  const auto found = std::ranges::find_if(units, fits);
-  const NamedUnit& unit = found == units.end() ? units.back() : *found;
-  return fmt::format("{}{}", value / unit.second, unit.first);
+std::string in_largest_unit(std::uint64_t value, std::span<const Unit> units) {
+  const auto found = std::find_if(units.rbegin(), units.rend(), [value](const Unit& unit) {
+    return value >= unit.factor && value % unit.factor == 0;
+  });
+  const Unit& unit = found == units.rend() ? units.front() : *found;
+  return fmt::format("{}{}", value / unit.factor, unit.name);
 }
 
 bool is_text(char byte) {
@@ -321,11 +313,9 @@ std::unexpected<std::string> unknown_choice(std::string_view text,
 }
 
 std::string text_of(std::chrono::milliseconds duration) {
-  static constexpr std::array<NamedUnit, 5> kUnits{
-      {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}}};
   return duration.count() == 0
              ? "0s"
-             : in_largest_unit(static_cast<std::uint64_t>(duration.count()), kUnits);
+             : in_largest_unit(static_cast<std::uint64_t>(duration.count()), kDurationUnits);
 }
 
 // The fewest digits that read as the same number.
@@ -354,8 +344,7 @@ std::string text_of(std::uint32_t count) {
 }
 
 std::string text_of(std::uint64_t count) {
-  static constexpr std::array<NamedUnit, 3> kUnits{
-      {{"G", 1'000'000'000}, {"M", 1'000'000}, {"", 1}}};
+  static constexpr std::array kUnits{kCountUnits[0], kCountUnits[2], kCountUnits[3]};  // without k
   return in_largest_unit(count, kUnits);
 }
 
@@ -412,9 +401,7 @@ std::optional<std::string> text_of(const std::optional<AbsentReply>& reply) {
 }
 
 std::string text_of_bytes(std::uint64_t bytes) {
-  static constexpr std::array<NamedUnit, 4> kUnits{
-      {{"GiB", 1024 * 1024 * 1024}, {"MiB", 1024 * 1024}, {"KiB", 1024}, {"B", 1}}};
-  return in_largest_unit(bytes, kUnits);
+  return in_largest_unit(bytes, kByteUnits);
 }
 
 std::string text_of_rate(double per_second) {

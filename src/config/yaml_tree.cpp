@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <exception>
 #include <functional>
+#include <locale>
 #include <map>
 #include <span>
 #include <spanstream>
 #include <utility>
 
+#include <boost/algorithm/string/classification.hpp>
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -148,9 +150,9 @@ class TreeBuilder : public YAML::EventHandler {
       parent.node.entries.push_back(std::move(entry));
     } else {
       report_.add(entry.place,
-                  fmt::format("{} is here a second time; the first is in line {}",
-                              looks_like_a_name(entry.key) ? entry.key : "a key",
-                              first->second));
+                  "{} is here a second time; the first is in line {}",
+                  looks_like_a_name(entry.key) ? entry.key : "a key",
+                  first->second);
     }
   }
 
@@ -188,16 +190,15 @@ int column_of_indenting_tab(std::string_view yaml, int line) {
 }  // namespace
 
 bool looks_like_a_name(std::string_view text) {
-  const auto belongs = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
-  };
-  return !text.empty() && text.size() <= kNameBytesMax && std::ranges::all_of(text, belongs);
+  return !text.empty() && text.size() <= kNameBytesMax &&
+         std::ranges::all_of(text,
+                             boost::algorithm::is_alnum(std::locale::classic()) ||
+                                 boost::algorithm::is_any_of("_-"));
 }
 
 std::optional<TreeNode> parse_tree(std::string_view yaml, Report& report) {
   if (yaml.size() > kFileBytesMax) {
-    report.add({}, fmt::format("is larger than {} bytes", kFileBytesMax));
+    report.add({}, "is larger than {} bytes", kFileBytesMax);
     return std::nullopt;
   }
   if (const auto place = first_non_text(yaml)) {
@@ -235,7 +236,7 @@ std::optional<TreeNode> parse_tree(std::string_view yaml, Report& report) {
       report.add(place, error.msg);
     }
   } catch (const std::exception& error) {
-    report.add({}, fmt::format("cannot be read as YAML ({})", error.what()));
+    report.add({}, "cannot be read as YAML ({})", error.what());
   }
   return std::nullopt;
 }
