@@ -80,8 +80,7 @@ bool Filters::has_room_for_unsure() const {
     return false;
   }
   try {
-    const filter::PageMemory probe(kWhileRead * now_.unsure_bytes / sizeof(std::uint64_t) + 1,
-                                   false);
+    const filter::PageMemory probe(kWhileRead * now_.unsure_bytes / sizeof(std::uint64_t) + 1);
     return true;
   } catch (const std::bad_alloc&) {
     return false;
