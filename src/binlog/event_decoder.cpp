@@ -12,6 +12,7 @@
 #include "binlog/byte_cursor.h"
 #include "binlog/decode_error.h"
 #include "binlog/event_bodies.h"
+#include "text/try.h"
 
 namespace cuckooguard::binlog {
 namespace {
@@ -168,54 +169,34 @@ BodyResult decode_mysql(EventType type, std::string_view body) {
 }  // namespace
 
 std::expected<Event, DecodeError> EventDecoder::decode(std::string_view bytes) {
-  const auto header = read_event_header(bytes);
-  if (!header) {
-    return std::unexpected(header.error());
-  }
+  const auto header = TRY(read_event_header(bytes));
   // A format description always has a checksum, also where the events behind it have none.
-  const bool is_format = header->type == EventType::format_description;
-  const auto body = checked_body(*header, bytes, is_format ? ChecksumAlgorithm::crc32 : checksum_);
-  if (!body) {
-    return std::unexpected(body.error());
-  }
-  auto decoded = decode_body(*header, *body);
-  if (!decoded) {
-    return std::unexpected(decoded.error());
-  }
-  return Event{.header = *header, .body = *decoded};
+  const bool is_format = header.type == EventType::format_description;
+  const auto body =
+      TRY(checked_body(header, bytes, is_format ? ChecksumAlgorithm::crc32 : checksum_));
+  auto decoded = TRY(decode_body(header, body));
+  return Event{.header = header, .body = decoded};
 }
 
 std::expected<Event, DecodeError> EventDecoder::decode_payload_event(std::string_view bytes) {
-  const auto header = read_event_header(bytes);
-  if (!header) {
-    return std::unexpected(header.error());
-  }
-  const auto body = checked_body(*header, bytes, ChecksumAlgorithm::none);
-  if (!body) {
-    return std::unexpected(body.error());
-  }
+  const auto header = TRY(read_event_header(bytes));
+  const auto body = TRY(checked_body(header, bytes, ChecksumAlgorithm::none));
   // Neither a payload in a payload nor another file's format: no server writes them.
-  if (header->type == EventType::mysql_transaction_payload ||
-      header->type == EventType::format_description) {
+  if (header.type == EventType::mysql_transaction_payload ||
+      header.type == EventType::format_description) {
     return std::unexpected(DecodeError::malformed);
   }
-  auto decoded = decode_body(*header, *body);
-  if (!decoded) {
-    return std::unexpected(decoded.error());
-  }
-  return Event{.header = *header, .body = *decoded};
+  auto decoded = TRY(decode_body(header, body));
+  return Event{.header = header, .body = decoded};
 }
 
 EventDecoder::Body EventDecoder::decode_body(const EventHeader& header, std::string_view body) {
   if (header.type == EventType::format_description) {
-    const auto format = read_format_description(body);
-    if (!format) {
-      return std::unexpected(format.error());
-    }
+    const auto format = TRY(read_format_description(body));
     has_format_ = true;
-    is_mariadb_ = format->is_mariadb;
-    checksum_ = format->checksum;
-    return EventBody(*format);
+    is_mariadb_ = format.is_mariadb;
+    checksum_ = format.checksum;
+    return EventBody(format);
   }
   if (header.type == EventType::rotate) {
     return read_rotate(body);
@@ -270,11 +251,7 @@ EventDecoder::Body EventDecoder::decode_compressed_query(std::string_view body) 
   Body decoded = read_query(body);
   if (decoded) {
     auto& query = std::get<Query>(*decoded);
-    const auto text = inflate_block(query.text, options_.decompressed_bytes_max, decompressed_);
-    if (!text) {
-      return std::unexpected(text.error());
-    }
-    query.text = *text;
+    query.text = TRY(inflate_block(query.text, options_.decompressed_bytes_max, decompressed_));
   }
   return decoded;
 }
@@ -284,11 +261,7 @@ EventDecoder::Body EventDecoder::decode_compressed_rows(EventType type, std::str
   Body decoded = read_rows(kind_of_compressed(type), version, body);
   if (decoded) {
     auto& rows = std::get<Rows>(*decoded);
-    const auto images = inflate_block(rows.images, options_.decompressed_bytes_max, decompressed_);
-    if (!images) {
-      return std::unexpected(images.error());
-    }
-    rows.images = *images;
+    rows.images = TRY(inflate_block(rows.images, options_.decompressed_bytes_max, decompressed_));
   }
   return decoded;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/try.h"
+
 namespace cuckooguard::binlog {
 
 namespace {
@@ -92,14 +94,11 @@ std::expected<RowReader, DecodeError> RowReader::make(const TableLayout& layout,
     if (choice.column >= reader.columns_.size() || reader.columns_[choice.column].choice >= 0) {
       return std::unexpected(DecodeError::no_such_column);
     }
-    const auto rule = rule_of(layout.columns()[choice.column], choice);
-    if (!rule) {
-      return std::unexpected(rule.error());
-    }
+    const auto rule = TRY(rule_of(layout.columns()[choice.column], choice));
     reader.columns_[choice.column].choice = static_cast<std::int32_t>(reader.rules_.size());
-    reader.rules_.push_back(*rule);
+    reader.rules_.push_back(rule);
     reader.scratch_at_.push_back(reader.scratch_bytes_);
-    reader.scratch_bytes_ += rule->scratch_bytes();
+    reader.scratch_bytes_ += rule.scratch_bytes();
   }
   for (Image* image : {&reader.before_, &reader.after_}) {
     image->values.resize(reader.rules_.size());
@@ -213,9 +212,7 @@ std::expected<void, DecodeError> RowReader::read(Image& image) {
       return std::unexpected(DecodeError::truncated);
     }
     if (is_wanted) {
-      if (auto done = write(image, static_cast<std::size_t>(step.choice), value); !done) {
-        return done;
-      }
+      TRY(write(image, static_cast<std::size_t>(step.choice), value));
     }
   }
   return {};
@@ -228,11 +225,9 @@ std::expected<void, DecodeError> RowReader::write(Image& image,
     image.values[choice] = {.state = Value::State::present};
     return {};
   }
-  const auto text = write_text(rules_[choice], value, image.scratch.data() + scratch_at_[choice]);
-  if (!text) {
-    return std::unexpected(text.error());
-  }
-  image.values[choice] = {.state = Value::State::present, .text = *text};
+  const auto text =
+      TRY(write_text(rules_[choice], value, image.scratch.data() + scratch_at_[choice]));
+  image.values[choice] = {.state = Value::State::present, .text = text};
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "binlog/table_layout.h"
 
 #include "binlog/event_bodies.h"
+#include "text/try.h"
 
 namespace cuckooguard::binlog {
 
@@ -35,9 +36,7 @@ bool is_old_temporal(ColumnType type) {
 std::expected<TableLayout, DecodeError> TableLayout::parse(const TableMap& map, bool is_mariadb) {
   TableLayout layout;
   layout.bytes_.assign(map.body.begin(), map.body.end());
-  if (auto read = layout.read(is_mariadb); !read) {
-    return std::unexpected(read.error());
-  }
+  TRY(layout.read(is_mariadb));
   return layout;
 }
 
@@ -47,9 +46,7 @@ std::expected<void, DecodeError> TableLayout::read(bool is_mariadb) {
   cursor.skip(1);  // its NUL
   table_ = cursor.length_encoded_text();
   cursor.skip(1);
-  if (auto columns = read_columns(cursor, is_mariadb); !columns) {
-    return columns;
-  }
+  TRY(read_columns(cursor, is_mariadb));
   return read_details(cursor, is_mariadb);
 }
 

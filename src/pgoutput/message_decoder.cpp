@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "pgoutput/byte_cursor.h"
+#include "text/try.h"
 
 namespace cuckooguard::pgoutput {
 
@@ -271,11 +272,7 @@ MessageDecoder::Body MessageDecoder::read_relation(ByteCursor& cursor) {
   }
   columns_.resize(columns);
   for (RelationColumn& column : columns_) {
-    const auto read = read_column(cursor);
-    if (!read) {
-      return std::unexpected(read.error());
-    }
-    column = *read;
+    column = TRY(read_column(cursor));
   }
   relation.columns = columns_;
   return relation;
@@ -286,33 +283,23 @@ MessageDecoder::Body MessageDecoder::read_insert(ByteCursor& cursor) {
   if (cursor.u8() != kNewRow) {
     return std::unexpected(Reason::malformed);
   }
-  const auto row = read_row(cursor, new_row_);
-  if (!row) {
-    return std::unexpected(row.error());
-  }
-  return Insert{.relation = relation, .row = *row};
+  const auto row = TRY(read_row(cursor, new_row_));
+  return Insert{.relation = relation, .row = row};
 }
 
 MessageDecoder::Body MessageDecoder::read_update(ByteCursor& cursor) {
   Update update{.relation = cursor.u32()};
   std::uint8_t marker = cursor.u8();
   if (marker == kOldKey || marker == kOldRow) {
-    const auto row = read_row(cursor, old_row_);
-    if (!row) {
-      return std::unexpected(row.error());
-    }
+    const auto row = TRY(read_row(cursor, old_row_));
     update.old_row_is = marker == kOldKey ? OldRow::key : OldRow::whole;
-    update.old_row = *row;
+    update.old_row = row;
     marker = cursor.u8();
   }
   if (marker != kNewRow) {
     return std::unexpected(Reason::malformed);
   }
-  const auto row = read_row(cursor, new_row_);
-  if (!row) {
-    return std::unexpected(row.error());
-  }
-  update.new_row = *row;
+  update.new_row = TRY(read_row(cursor, new_row_));
   return update;
 }
 
@@ -322,13 +309,10 @@ MessageDecoder::Body MessageDecoder::read_delete(ByteCursor& cursor) {
   if (marker != kOldKey && marker != kOldRow) {
     return std::unexpected(Reason::malformed);
   }
-  const auto row = read_row(cursor, old_row_);
-  if (!row) {
-    return std::unexpected(row.error());
-  }
+  const auto row = TRY(read_row(cursor, old_row_));
   return Delete{.relation = relation,
                 .old_row_is = marker == kOldKey ? OldRow::key : OldRow::whole,
-                .old_row = *row};
+                .old_row = row};
 }
 
 }  // namespace cuckooguard::pgoutput

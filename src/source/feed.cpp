@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "text/try.h"
+
 namespace cuckooguard::source {
 
 std::uint64_t GrowthWindow::next(std::uint64_t largest,
@@ -129,11 +131,7 @@ void Feed::report_mended() {
 
 std::expected<std::optional<std::uint64_t>, std::string> Feed::hash_of(
     std::span<const std::optional<std::string_view>> values, bool counts) {
-  const auto hashed = hash_(values);
-  if (!hashed) {
-    return std::unexpected(hashed.error());
-  }
-  const std::optional<RowHash::Hashed>& row = *hashed;
+  const std::optional<RowHash::Hashed> row = TRY(hash_(values));
   if (!row) {
     return std::nullopt;
   }

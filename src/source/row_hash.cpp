@@ -1,14 +1,13 @@
 #include "source/row_hash.h"
 
+#include "text/try.h"
+
 namespace cuckooguard::source {
 
 std::expected<std::optional<RowHash::Hashed>, std::string> RowHash::operator()(
     std::span<const std::optional<std::string_view>> values) {
-  const auto row = target_.keyspace.identity_of_row(target_.ns, values, scratch_);
-  if (!row) {
-    return std::unexpected(row.error().what);
-  }
-  const std::optional<keyspace::RowIdentity>& identity = *row;
+  const std::optional<keyspace::RowIdentity> identity =
+      TRY(in_words(target_.keyspace.identity_of_row(target_.ns, values, scratch_)));
   if (!identity) {
     return std::nullopt;
   }

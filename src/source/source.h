@@ -139,6 +139,23 @@ std::string words_of(const std::variant<std::string, Error>& trouble) {
   return sentence != nullptr ? *sentence : std::get<Error>(trouble).what;
 }
 
+// The same, its error in words.
+template <class T, class Trouble>
+std::expected<T, std::string> in_words(std::expected<T, Trouble> result) {
+  if (result) {
+    if constexpr (std::is_void_v<T>) {
+      return {};
+    } else {
+      return *std::move(result);
+    }
+  }
+  if constexpr (requires { result.error().what; }) {
+    return std::unexpected(std::move(result.error().what));
+  } else {
+    return std::unexpected(words_of(result.error()));
+  }
+}
+
 class StorageDirectory;
 
 // Where filters are kept between runs; without a directory they are not.

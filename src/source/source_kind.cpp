@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "text/try.h"
+
 namespace cuckooguard::source {
 
 SourceThread::SourceThread(std::unique_ptr<Follower> follower,
@@ -220,12 +222,9 @@ Rescan::Duration Rescan::look_for_lost() {
 
 std::expected<std::unique_ptr<Source>, std::vector<Refusal>> make_source(
     const SourceKind& kind, const SourceSettings& settings) {
-  auto parts = kind.make(settings);
-  if (!parts) {
-    return std::unexpected(std::move(parts.error()));
-  }
+  auto parts = TRY(kind.make(settings));
   return std::make_unique<SourceThread>(
-      std::move(parts->follower), std::move(parts->rows), settings.questions);
+      std::move(parts.follower), std::move(parts.rows), settings.questions);
 }
 
 std::unique_ptr<Follower> make_rescan(std::unique_ptr<Origin> origin,

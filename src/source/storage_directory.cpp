@@ -12,6 +12,7 @@
 #include "filter/file_descriptor.h"
 #include "filter/filter_file.h"
 #include "filter/key_hash.h"
+#include "text/try.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -108,16 +109,13 @@ std::expected<StorageDirectory, std::string> StorageDirectory::open(const std::s
                                ? path + " is in use by another process; give each its own folder"
                                : lock_path + ": cannot be locked: " + reason(errno));
   }
-  auto secret = filter::read_or_create_secret(path + "/secret");
-  if (!secret) {
-    return std::unexpected(secret.error());
-  }
+  auto secret = TRY(filter::read_or_create_secret(path + "/secret"));
   for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
     if (is_left_over(entry.path().filename().string())) {
       std::filesystem::remove(entry.path(), error);
     }
   }
-  return StorageDirectory(path, std::move(lock), *secret);
+  return StorageDirectory(path, std::move(lock), secret);
 }
 
 std::string StorageDirectory::filter_path(std::string_view source,

@@ -5,6 +5,7 @@
 
 #include "file/record_reader.h"
 #include "source/input_file.h"
+#include "text/try.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -35,12 +36,9 @@ std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& maki
 std::expected<std::vector<TableSize>, std::string> count_rows(const config::Source& source,
                                                               const Target& /*target*/) {
   const config::FileSource& settings = own(source);
-  auto file = InputFile::open(settings.path);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
+  auto file = TRY(InputFile::open(settings.path));
   RecordReader records(settings.format,
-                       [&file](std::span<char> buffer) { return file->read(buffer); });
+                       [&file](std::span<char> buffer) { return file.read(buffer); });
   std::uint64_t rows = 0;
   for (;;) {
     const auto next = records.next();
@@ -57,10 +55,7 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
 }
 
 std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::Source& source) {
-  const auto file = InputFile::open(own(source).path);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
+  TRY(InputFile::open(own(source).path));
   return {};
 }
 

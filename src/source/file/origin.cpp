@@ -20,6 +20,7 @@
 #include "source/feed.h"
 #include "source/feeds.h"
 #include "source/input_file.h"
+#include "text/try.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -124,11 +125,8 @@ std::expected<FieldPlaces, std::string> field_places(const Target& target,
   for (const std::string& placeholder : placeholders) {
     const auto renamed = settings.columns.find(placeholder);
     const auto place =
-        place_of(*header, renamed == settings.columns.end() ? placeholder : renamed->second);
-    if (!place) {
-      return std::unexpected(place.error());
-    }
-    places.identity.push_back(*place);
+        TRY(place_of(*header, renamed == settings.columns.end() ? placeholder : renamed->second));
+    places.identity.push_back(place);
   }
   for (const std::string& column : settings.where.columns()) {
     const auto place = place_of(*header, column);
@@ -240,15 +238,12 @@ void FilePass::begin(std::span<Feed* const> feeds, std::uint64_t rows) {
 
 std::expected<void, std::string> FilePass::read_records(const std::stop_token& stop) {
   for (std::uint64_t count = 1; !stop.stop_requested(); ++count) {
-    const auto record = next_record();
-    if (!record) {
-      return std::unexpected(record.error());
-    }
-    if (record->empty()) {
+    const auto record = TRY(next_record());
+    if (record.empty()) {
       return {};
     }
     for (FeedIntake& intake : intakes_) {
-      intake.add(*record);
+      intake.add(record);
     }
     if (count % kRecordsPerCheck == 0 && at_check_) {
       at_check_();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "text/try.h"
+
 namespace cuckooguard::source {
 namespace {
 
@@ -15,11 +17,8 @@ RecordReader::RecordReader(config::FileFormat format, Read read)
 
 std::expected<RecordReader::Fields, std::string> RecordReader::next() {
   for (;;) {
-    const auto found = find_record();
+    const auto found = TRY(find_record());
     if (!found) {
-      return std::unexpected(found.error());
-    }
-    if (!*found) {
       return Fields{};
     }
     std::string_view record(buffer_.data() + begin_, end_ - begin_);
@@ -32,9 +31,7 @@ std::expected<RecordReader::Fields, std::string> RecordReader::next() {
     if (record.empty()) {
       continue;
     }
-    if (auto cut = split(record); !cut) {
-      return std::unexpected(cut.error());
-    }
+    TRY(split(record));
     return Fields(fields_);
   }
 }
@@ -47,12 +44,9 @@ std::expected<bool, std::string> RecordReader::find_record() {
   for (std::size_t at = begin_;; ++at) {
     while (at == buffer_.size()) {
       const std::size_t scanned = at - begin_;
-      const auto filled = fill();
-      if (!filled) {
-        return std::unexpected(filled.error());
-      }
+      const auto filled = TRY(fill());
       at = begin_ + scanned;
-      if (!*filled) {
+      if (!filled) {
         end_ = resume_ = at;
         line_ += line_ends;
         return end_ != begin_;
@@ -107,14 +101,11 @@ std::expected<void, std::string> RecordReader::split(std::string_view record) {
       return std::unexpected(failure("more than 4096 fields"));
     }
     const bool is_quoted = at < record.size() && record[at] == '"';
-    const auto end = is_quoted ? take_quoted(record, at + 1) : take_plain(record, at);
-    if (!end) {
-      return std::unexpected(end.error());
-    }
-    if (*end == record.size()) {
+    const auto end = TRY(is_quoted ? take_quoted(record, at + 1) : take_plain(record, at));
+    if (end == record.size()) {
       return {};
     }
-    at = *end;
+    at = end;
   }
 }
 

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "text/try.h"
+
 namespace cuckooguard::source {
 namespace {
 
@@ -96,29 +98,26 @@ std::expected<std::optional<CheckpointFile>, std::string> read_checkpoint_file(
     return std::nullopt;
   }
   const auto age = age_of(path);
-  auto file = filter::read_filter_file(path, secret, definition);
-  if (!file) {
-    return std::unexpected(file.error().what);
-  }
-  std::string_view text = file->label.source_position;
+  auto file = TRY(in_words(filter::read_filter_file(path, secret, definition)));
+  std::string_view text = file.label.source_position;
   std::vector<std::string> resume = take_resume(text);
   const auto largest_id = number_in(take_line(text));
   const auto ids_grow = number_in(take_line(text));
   if (!largest_id || !ids_grow) {
     return std::unexpected(path + kPositionUnreadable);
   }
-  auto isolated = filter::IsolatedRows::parse(file->label.attachment);
+  auto isolated = filter::IsolatedRows::parse(file.label.attachment);
   if (!isolated) {
     return std::unexpected(path + ": its isolated rows cannot be read");
   }
-  CheckpointFile found{.loaded = {.filter = std::move(file->filter),
+  CheckpointFile found{.loaded = {.filter = std::move(file.filter),
                                   .largest_id = *largest_id,
                                   .ids_grow = *ids_grow == 1,
                                   .isolated = *std::move(isolated)},
                        .resume = std::move(resume),
                        .server = std::string(text),
                        .age = age};
-  if (renewal && std::ranges::count(renewal->files, file->id) > 0) {
+  if (renewal && std::ranges::count(renewal->files, file.id) > 0) {
     found.resume = renewal->resume;
     found.server = renewal->server;
     found.age = renewal->age;

@@ -27,6 +27,7 @@
 #include "filter/isolated_rows.h"
 #include "filter/key_hash.h"
 #include "source/filter_load.h"
+#include "text/try.h"
 
 namespace cuckooguard::source {
 
@@ -89,11 +90,8 @@ std::expected<std::optional<Checkpoint<Log>>, std::string> read_checkpoint(
     const filter::HashSecret& secret,
     std::uint64_t definition,
     const std::optional<Renewal>& renewal = std::nullopt) {
-  auto file = read_checkpoint_file(path, secret, definition, renewal);
-  if (!file) {
-    return std::unexpected(std::move(file.error()));
-  }
-  std::optional<CheckpointFile>& found = *file;
+  std::optional<CheckpointFile> found =
+      TRY(read_checkpoint_file(path, secret, definition, renewal));
   if (!found) {
     return std::nullopt;
   }

@@ -22,6 +22,7 @@
 #include "follow/checkpoint.h"
 #include "follow/table_set.h"
 #include "source/storage_directory.h"
+#include "text/try.h"
 
 namespace cuckooguard::source {
 
@@ -105,22 +106,16 @@ class Restore {
     read_renewal();
     std::vector<Candidate<Log>> candidates;
     for (TableIndex index = 0; index < tables_.size(); ++index) {
-      auto found = candidate(index);
-      if (!found) {
-        return std::unexpected(found.error());
-      }
-      if (std::optional<Candidate<Log>>& usable = *found) {
+      auto found = TRY(candidate(index));
+      if (std::optional<Candidate<Log>>& usable = found) {
         candidates.push_back(*std::move(usable));
       }
     }
-    const auto now = reader_.position();
-    if (!now) {
-      return std::unexpected(now.error());
-    }
+    const auto now = TRY(reader_.position());
     const auto oldest = leave_resumable<Log>(candidates,
                                              {.identity = settings_.server,
                                               .is_cluster = settings_.is_cluster,
-                                              .position = *now,
+                                              .position = now,
                                               .begins = settings_.begins});
     if (!oldest) {
       return false;

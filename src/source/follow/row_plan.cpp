@@ -26,14 +26,15 @@ bool RowPlan::is_null_only(std::size_t column) const {
   return true;
 }
 
-std::optional<std::string> distrusted(const RowPlan& plan,
-                                      const Target& target,
-                                      std::string_view quoted_table) {
+std::expected<void, std::string> distrusted(const RowPlan& plan,
+                                            const Target& target,
+                                            std::string_view quoted_table) {
   if (target.settings.filter.deletes != config::Deletes::trusted || plan.identity_is_unique) {
-    return std::nullopt;
+    return {};
   }
-  return "deletes: trusted needs keys of which no two rows have the same, and those of table " +
-         std::string(quoted_table) + " are no NOT NULL unique key of it; write deletes: exact";
+  return std::unexpected(
+      "deletes: trusted needs keys of which no two rows have the same, and those of table " +
+      std::string(quoted_table) + " are no NOT NULL unique key of it; write deletes: exact");
 }
 
 }  // namespace cuckooguard::source

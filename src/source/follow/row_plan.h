@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
+#include <expected>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +14,7 @@
 #include "keyspace/keyspace.h"
 #include "keyspace/row_condition.h"
 #include "source/source.h"
+#include "text/try.h"
 
 namespace cuckooguard::source {
 
@@ -35,60 +36,57 @@ struct RowPlan {
   bool operator==(const RowPlan&) const = default;
 };
 
-// Why `deletes: trusted` is not to be; nothing: it is not wanted, or may be.
-std::optional<std::string> distrusted(const RowPlan& plan,
-                                      const Target& target,
-                                      std::string_view quoted_table);
+// That `deletes: trusted` is not wanted, or may be.
+std::expected<void, std::string> distrusted(const RowPlan& plan,
+                                            const Target& target,
+                                            std::string_view quoted_table);
 
-// `column_named(name)`: its place, or a sentence. `quote`: of names, as this SQL has it. Nothing:
-// all is well; unreadable(), ambiguous() and undecidable() say it, of a kind's own columns.
+// `column_named(name)`: its place, or a sentence. `quote`: of names, as this SQL has it. A kind's
+// own unreadable(), ambiguous() and undecidable() judge its columns.
 template <class Table, class ColumnNamed>
-std::optional<std::string> choose_identity(Table& table,
-                                           const Target& target,
-                                           char quote,
-                                           const ColumnNamed& column_named) {
+std::expected<void, std::string> choose_identity(Table& table,
+                                                 const Target& target,
+                                                 char quote,
+                                                 const ColumnNamed& column_named) {
   const auto placeholders = target.keyspace.templates(target.ns).front().placeholders();
   const auto& renamed = target.settings.source.columns;
   for (const std::string& name : target.keyspace.identity_columns(target.ns)) {
     const auto found = renamed.find(name);
-    const auto place = column_named(found == renamed.end() ? name : found->second);
-    if (!place) {
-      return place.error();
-    }
-    const auto& column = table.columns[*place];
+    const auto place = TRY(column_named(found == renamed.end() ? name : found->second));
+    const auto& column = table.columns[place];
     const auto placeholder = std::ranges::find(placeholders, name, &keyspace::Placeholder::name);
     if (auto why = unreadable(column)) {
-      return why;
+      return std::unexpected(*why);
     }
     if (auto why = ambiguous(column, *placeholder)) {
-      return why;
+      return std::unexpected(*why);
     }
-    if (std::ranges::count(table.identity, *place) > 0) {
-      return std::string("column ") + quote + column.name + quote +
-             " stands for two placeholders; each needs a column of its own";
+    if (std::ranges::count(table.identity, place) > 0) {
+      return std::unexpected(std::string("column ") + quote + column.name + quote +
+                             " stands for two placeholders; each needs a column of its own");
     }
-    table.identity.push_back(*place);
+    table.identity.push_back(place);
   }
-  return std::nullopt;
+  return {};
 }
 
 template <class Table, class ColumnNamed>
-std::optional<std::string> choose_condition(Table& table,
-                                            const Target& target,
-                                            const ColumnNamed& column_named) {
+std::expected<void, std::string> choose_condition(Table& table,
+                                                  const Target& target,
+                                                  const ColumnNamed& column_named) {
   table.condition = target.settings.source.where;
   for (const std::string& name : table.condition.columns()) {
     const auto place = column_named(name);
     if (!place) {
-      return "where: " + place.error();
+      return std::unexpected("where: " + place.error());
     }
     const auto use = table.condition.use_of(table.condition_columns.size());
     if (auto why = undecidable(table.columns[*place], use)) {
-      return "where: " + *why;
+      return std::unexpected("where: " + *why);
     }
     table.condition_columns.push_back(*place);
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace cuckooguard::source

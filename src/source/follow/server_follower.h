@@ -35,6 +35,7 @@
 #include "source/feeds.h"
 #include "source/follower.h"
 #include "source/source.h"
+#include "text/try.h"
 
 namespace cuckooguard::source {
 
@@ -105,9 +106,7 @@ class ServerFollower : public Follower {
   std::expected<bool, Error> take_up(Reader& reader,
                                      bool is_cluster,
                                      std::optional<Position> begins = std::nullopt) {
-    if (auto listed = reader.list(tables_); !listed) {
-      return std::unexpected(listed.error());
-    }
+    TRY(reader.list(tables_));
     auto restored = Restore<Log>({.source = settings_.name,
                                   .directory = *settings_.storage.directory,
                                   .observer = *settings_.observer,

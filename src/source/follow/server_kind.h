@@ -31,6 +31,7 @@
 #include "source/chosen_deletes.h"
 #include "source/row_lookup.h"
 #include "source/source_kind.h"
+#include "text/try.h"
 
 namespace cuckooguard::source {
 
@@ -55,22 +56,14 @@ class ServerRowLookup final : public RowLookup {
       return std::unexpected("no server is followed yet");
     }
     server->login.timeout = kTimeout;
-    auto connection = open_same_server(server->login, server->identity);
-    if (!connection) {
-      return std::unexpected(connection.error().what);
-    }
-    Reader reader(*std::move(connection), settings_);
+    auto connection = TRY(in_words(open_same_server(server->login, server->identity)));
+    Reader reader(std::move(connection), settings_);
     const std::stop_callback wake(stop, [&reader] { reader.interrupt(); });
     for (const char* const sql : Kind::kBeginReading) {
-      if (const auto begun = reader.connection().run(sql); !begun) {
-        return std::unexpected(begun.error().what);
-      }
+      TRY(in_words(reader.connection().run(sql)));
     }
-    const auto tables = reader.find(target.settings.source.tables);
-    if (!tables) {
-      return std::unexpected(words_of(tables.error()));
-    }
-    for (const std::string& table : *tables) {
+    const auto tables = TRY(in_words(reader.find(target.settings.source.tables)));
+    for (const std::string& table : tables) {
       const Has has = table_has(reader, target, table, identity);
       if (!has || *has) {
         return has;
@@ -83,29 +76,22 @@ class ServerRowLookup final : public RowLookup {
                 const Target& target,
                 const std::string& table,
                 std::string_view identity) {
-    const auto plan = reader.plan(target, table);
-    if (!plan) {
-      return std::unexpected(words_of(plan.error()));
-    }
-    auto rows = Kind::rows_like(reader.connection(), target, *plan, identity);
+    const auto plan = TRY(in_words(reader.plan(target, table)));
+    auto rows = Kind::rows_like(reader.connection(), target, plan, identity);
     if (!rows) {
       return false;
     }
     if (!*rows) {
       return std::unexpected(rows->error().what);
     }
-    const auto places = places_in(plan->needed(), plan->condition_columns);
+    const auto places = places_in(plan.needed(), plan.condition_columns);
     for (std::size_t seen = 0; seen < kRowsMax; ++seen) {
-      const auto next = (*rows)->next();
-      if (!next) {
-        return std::unexpected(next.error().what);
-      }
-      const auto& row = *next;
+      const auto row = TRY(in_words((*rows)->next()));
       if (!row) {
         return false;
       }
-      if (plan->condition.holds(*row, places) &&
-          is_it(target, LogFeed<Log>::identity(*plan, *row), identity)) {
+      if (plan.condition.holds(*row, places) &&
+          is_it(target, LogFeed<Log>::identity(plan, *row), identity)) {
         return true;
       }
     }
@@ -141,30 +127,18 @@ struct ServerKind {
 
   static std::expected<std::vector<TableSize>, std::string> count_rows(
       const config::Source& settings, const Target& target) {
-    auto connection = Kind::connect(own(settings));
-    if (!connection) {
-      return std::unexpected(connection.error());
-    }
-    typename Log::Reader reader(*std::move(connection), Kind::reader_settings(own(settings)));
-    const auto tables = reader.find(target.settings.source.tables);
-    if (!tables) {
-      return std::unexpected(words_of(tables.error()));
-    }
+    auto connection = TRY(Kind::connect(own(settings)));
+    typename Log::Reader reader(std::move(connection), Kind::reader_settings(own(settings)));
+    const auto tables = TRY(in_words(reader.find(target.settings.source.tables)));
     std::vector<TableSize> sizes;
-    for (const std::string& table : *tables) {
-      const auto plan = reader.plan(target, table);
-      if (!plan) {
-        return std::unexpected(words_of(plan.error()));
-      }
-      const auto size = size_of_table(reader.connection(), *plan);
-      if (!size) {
-        return std::unexpected(size.error().what);
-      }
+    for (const std::string& table : tables) {
+      const auto plan = TRY(in_words(reader.plan(target, table)));
+      const auto size = TRY(in_words(size_of_table(reader.connection(), plan)));
       sizes.push_back(
-          {.table = plan->name,
-           .rows = size->rows,
+          {.table = plan.name,
+           .rows = size.rows,
            .is_estimate = true,
-           .deletes = chosen_deletes(target.settings.filter.deletes, plan->identity_is_unique)});
+           .deletes = chosen_deletes(target.settings.filter.deletes, plan.identity_is_unique)});
     }
     return sizes;
   }
@@ -179,11 +153,7 @@ struct ServerKind {
                                  ? error.what + "\n" + Kind::account_sql(settings, error.what)
                                  : error.what);
     }
-    auto tables = Kind::keyed_tables(*connection, settings);
-    if (!tables) {
-      return std::unexpected(tables.error().what);
-    }
-    return *std::move(tables);
+    return in_words(Kind::keyed_tables(*connection, settings));
   }
 };
 

@@ -14,6 +14,7 @@
 
 #include "follow/table_set.h"
 #include "source/source.h"
+#include "text/try.h"
 
 namespace cuckooguard::source {
 
@@ -61,26 +62,16 @@ std::expected<void, std::variant<std::string, typename Log::Error>> list_until_s
     if (!doubt) {
       return {};
     }
-    const auto is_visible = reader.shows_all_of(tables.log);
+    const auto is_visible = TRY(reader.shows_all_of(tables.log));
     if (!is_visible) {
-      return std::unexpected(is_visible.error());
-    }
-    if (!*is_visible) {
       continue;
     }
     typename TableSetListing<Log>::Tables found;
     for (const Target& target : tables.listing.patterned()) {
-      auto listed = reader.find(target.settings.source.tables);
-      if (!listed) {
-        return std::unexpected(std::move(listed.error()));
-      }
-      found.push_back(*std::move(listed));
+      found.push_back(TRY(reader.find(target.settings.source.tables)));
     }
-    const auto are_gone = reader.are_gone(tables.listing, found);
-    if (!are_gone) {
-      return std::unexpected(are_gone.error());
-    }
-    if (*are_gone && tables.listing.set(*doubt, found)) {
+    const auto are_gone = TRY(reader.are_gone(tables.listing, found));
+    if (are_gone && tables.listing.set(*doubt, found)) {
       return {};
     }
   }

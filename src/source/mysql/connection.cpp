@@ -9,7 +9,7 @@
 
 #include "config/password_file.h"
 #include "mysql/session.h"
-#include "source/then.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -149,9 +149,7 @@ Expected<Connection> Connection::open(const Login& login) {
     return std::unexpected(told_in_full(Error::last_of(raw), login, password));
   }
   Connection opened(std::move(connection));
-  if (auto settled = settle_session(opened, login.database); !settled) {
-    return std::unexpected(std::move(settled.error()));
-  }
+  TRY(settle_session(opened, login.database));
   return opened;
 }
 
@@ -161,7 +159,8 @@ Done Connection::run(std::string_view sql) {
 }
 
 Expected<Answer> Connection::ask(std::string_view sql) {
-  return then(stream(sql), [](Rows rows) { return rows.all(); });
+  auto rows = TRY(stream(sql));
+  return rows.all();
 }
 
 std::vector<Record> Result::records() && {
@@ -176,7 +175,8 @@ std::vector<Record> Result::records() && {
 }
 
 Expected<std::vector<Record>> Connection::ask_by_name(std::string_view sql) {
-  return then(then(stream(sql), result), [](Result all) { return std::move(all).records(); });
+  auto all = TRY(result(stream(sql)));
+  return std::move(all).records();
 }
 
 Done Connection::allow_several() {
@@ -191,7 +191,7 @@ Expected<std::vector<Result>> Connection::ask_several(std::string_view sql) {
   std::vector<Result> all;
   int left = mysql_real_query(raw, sql.data(), sql.size());
   for (; left == 0; left = mysql_next_result(raw)) {
-    auto one = then(rows(), result);
+    auto one = result(rows());
     if (!one) {
       ::shutdown(socket_, SHUT_RDWR);  // what is left would be taken for the next answer
       return std::unexpected(std::move(one.error()));
@@ -214,22 +214,19 @@ Expected<Rows> Connection::rows() {
   return Rows(raw, begun);
 }
 
-Expected<Result> Connection::result(Rows rows) {
+Expected<Result> Connection::result(Expected<Rows> answer) {
+  auto rows = TRY(std::move(answer));
   std::vector<std::string> names = rows.names();
-  return then(rows.all(), [&names](Answer values) {
-    return Result{.names = std::move(names), .rows = std::move(values)};
-  });
+  auto all = TRY(rows.all());
+  return Result{.names = std::move(names), .rows = std::move(all)};
 }
 
 Expected<std::optional<std::string>> Connection::value(std::string_view sql) {
-  auto answer = ask(sql);
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  if (answer->empty() || answer->front().empty()) {
+  auto answer = TRY(ask(sql));
+  if (answer.empty() || answer.front().empty()) {
     return std::nullopt;
   }
-  return answer->front().front();
+  return answer.front().front();
 }
 
 Expected<Rows> Connection::stream(std::string_view sql) {

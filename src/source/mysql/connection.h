@@ -151,7 +151,7 @@ class Connection {
   explicit Connection(std::unique_ptr<st_mysql, Close> connection);
   Error error() const;
   Expected<Rows> rows();
-  static Expected<Result> result(Rows rows);
+  static Expected<Result> result(Expected<Rows> answer);
 
   std::unique_ptr<st_mysql, Close> connection_;
   int socket_ = -1;

@@ -188,20 +188,20 @@ Planned<std::vector<ForeignKey>> ask_foreign_keys(Connection& connection, const 
   return *std::move(keys);
 }
 
-std::optional<std::string> rows_change_unlogged(const TablePlan& table,
-                                                std::span<const ForeignKey> keys) {
+std::expected<void, std::string> rows_change_unlogged(const TablePlan& table,
+                                                      std::span<const ForeignKey> keys) {
   for (const ForeignKey& key : keys) {
     const bool erases = key.on_delete == Action::erase;
     const bool changes = key.on_delete == Action::change || key.on_update == Action::change;
     if (erases || (changes && changes_what_is_read(table, key))) {
-      return "foreign key `" + key.name + "` of table `" + table.name + "` " +
-             (erases ? "deletes rows" : "changes what is read of rows") +
-             " with those of another table, which the log does not tell; make it ON DELETE "
-             "RESTRICT "
-             "ON UPDATE RESTRICT";
+      return std::unexpected(
+          "foreign key `" + key.name + "` of table `" + table.name + "` " +
+          (erases ? "deletes rows" : "changes what is read of rows") +
+          " with those of another table, which the log does not tell; make it ON DELETE "
+          "RESTRICT ON UPDATE RESTRICT");
     }
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace cuckooguard::source::mysql

@@ -38,8 +38,8 @@ std::expected<std::vector<ForeignKey>, std::string> foreign_keys_of(std::string_
 // refused here, since who is shown the definition is shown all.
 Planned<std::vector<ForeignKey>> ask_foreign_keys(Connection& connection, const TablePlan& table);
 
-// Why the table cannot be followed, if rows go, or what is read of them changes.
-std::optional<std::string> rows_change_unlogged(const TablePlan& table,
-                                                std::span<const ForeignKey> keys);
+// The table cannot be followed if rows go, or what is read of them changes.
+std::expected<void, std::string> rows_change_unlogged(const TablePlan& table,
+                                                      std::span<const ForeignKey> keys);
 
 }  // namespace cuckooguard::source::mysql

@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "text/try.h"
+
 namespace cuckooguard::source::mysql {
 namespace {
 
@@ -39,9 +41,7 @@ std::expected<void, std::string> FollowedTable::map(const binlog::TableMap& map,
   if (!layout) {
     return refusal("the log's description of table `" + plan().name + "`", layout.error());
   }
-  if (auto good = check(*layout); !good) {
-    return good;
-  }
+  TRY(check(*layout));
   std::vector<binlog::ColumnChoice> choices;
   for (const std::size_t column : needed()) {
     const Column& planned = plan().columns[column];
@@ -102,9 +102,7 @@ std::expected<void, std::string> FollowedTable::rows(const binlog::Rows& rows) {
     if (!*more) {
       return {};
     }
-    if (auto added = add_row(rows.kind); !added) {
-      return added;
-    }
+    TRY(add_row(rows.kind));
   }
 }
 
@@ -112,18 +110,10 @@ std::expected<void, std::string> FollowedTable::add_row(RowsKind kind) {
   std::optional<RowValues> before;
   std::optional<RowValues> after;
   if (kind != RowsKind::write) {
-    const auto values = read(false, before_);
-    if (!values) {
-      return std::unexpected(values.error());
-    }
-    before = *values;
+    before = TRY(read(false, before_));
   }
   if (kind != RowsKind::erase) {
-    const auto values = read(true, after_);
-    if (!values) {
-      return std::unexpected(values.error());
-    }
-    after = *values;
+    after = TRY(read(true, after_));
   }
   return change(before, after);
 }

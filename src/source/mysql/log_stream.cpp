@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "mysql/log_follower.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -62,33 +63,19 @@ std::string session_sql(const Connection& connection,
 Expected<LogStream> LogStream::begin(Connection connection,
                                      const LogPosition& position,
                                      const Settings& settings) {
-  if (auto set = connection.run(session_sql(connection, position, settings.place.has_value()));
-      !set) {
-    return std::unexpected(set.error());
-  }
-  const auto checksum = connection.value("SELECT @@global.binlog_checksum");
-  if (!checksum) {
-    return std::unexpected(checksum.error());
-  }
+  TRY(connection.run(session_sql(connection, position, settings.place.has_value())));
+  const auto checksum = TRY(connection.value("SELECT @@global.binlog_checksum"));
   const bool is_mariadb = connection.is_mariadb();
   const std::string payload =
       is_mariadb ? mariadb_payload(settings) : mysql_payload(settings, position);
-  if (auto sent = connection.send_command(is_mariadb ? kDump : kDumpGtid,
-                                          std::as_bytes(std::span(payload)));
-      !sent) {
-    return std::unexpected(sent.error());
-  }
+  TRY(connection.send_command(is_mariadb ? kDump : kDumpGtid, std::as_bytes(std::span(payload))));
   return LogStream(std::move(connection),
-                   checksum->value_or("") == "CRC32" ? binlog::ChecksumAlgorithm::crc32
-                                                     : binlog::ChecksumAlgorithm::none);
+                   checksum.value_or("") == "CRC32" ? binlog::ChecksumAlgorithm::crc32
+                                                    : binlog::ChecksumAlgorithm::none);
 }
 
 Expected<std::optional<std::string_view>> LogStream::next() {
-  const auto packet = connection_.read_packet();
-  if (!packet) {
-    return std::unexpected(packet.error());
-  }
-  const std::optional<std::span<const std::byte>> bytes = *packet;
+  const std::optional<std::span<const std::byte>> bytes = TRY(connection_.read_packet());
   if (!bytes) {
     return std::nullopt;
   }

@@ -7,6 +7,7 @@
 #include <mysql.h>
 
 #include "mysql/connection.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -78,11 +79,7 @@ std::vector<std::string> Rows::names() const {
 Expected<Answer> Rows::all() {
   Answer answer;
   while (answer.size() < kAnswerRowsMax) {
-    const auto read = next();
-    if (!read) {
-      return std::unexpected(read.error());
-    }
-    const std::optional<Row> row = *read;
+    const std::optional<Row> row = TRY(next());
     if (!row) {
       break;
     }

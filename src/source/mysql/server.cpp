@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "follow/number_of.h"
-#include "source/then.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -27,15 +27,12 @@ bool is_on(std::string_view value) {
 }
 
 Expected<Record> variables(Connection& connection) {
-  const auto rows = connection.ask(
+  const auto rows = TRY(connection.ask(
       "SHOW GLOBAL VARIABLES WHERE variable_name IN ('log_bin', 'binlog_format', 'gtid_mode', "
       " 'server_uuid', 'server_id', 'log_slave_updates', "
-      "'log_replica_updates', 'wsrep_on', 'group_replication_group_name')");
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
+      "'log_replica_updates', 'wsrep_on', 'group_replication_group_name')"));
   Record all;
-  for (const auto& row : *rows) {
+  for (const auto& row : rows) {
     all.emplace(row[0].value_or(""), row[1]);
   }
   return all;
@@ -57,12 +54,9 @@ bool is_missing(Server& server, const Error& error, const char* grant) {
 // What reading the log needs, which is asked for only when it is read. Rights that come by a role
 // may not be listed: then nothing is said here.
 Done ask_for_log_grant(Connection& connection, Server& server) {
-  const auto grants = connection.ask("SHOW GRANTS");
-  if (!grants) {
-    return std::unexpected(grants.error());
-  }
+  const auto grants = TRY(connection.ask("SHOW GRANTS"));
   bool is_granted = false;
-  for (const auto& row : *grants) {
+  for (const auto& row : grants) {
     const std::string grant = row.empty() ? std::string() : row[0].value_or("");
     const bool is_of_all = grant.find(" ON *.* TO ") != std::string::npos;
     const bool is_role = grant.find(" ON ") == std::string::npos;
@@ -79,11 +73,8 @@ Done ask_for_log_grant(Connection& connection, Server& server) {
 }  // namespace
 
 Expected<std::string> own_account(Connection& connection) {
-  const auto user = connection.value("SELECT CURRENT_USER()");
-  if (!user) {
-    return std::unexpected(user.error());
-  }
-  const std::string account = user->value_or("@");
+  const auto user = TRY(connection.value("SELECT CURRENT_USER()"));
+  const std::string account = user.value_or("@");
   const std::size_t at = account.rfind('@');
   return "'" + account.substr(0, at) + "'@'" + account.substr(at + 1) + "'";
 }
@@ -101,15 +92,13 @@ Expected<std::string_view> log_status_sql(Connection& connection) {
 }
 
 Expected<Record> log_status(Connection& connection) {
-  auto status = then(log_status_sql(connection),
-                     [&connection](std::string_view sql) { return connection.ask_by_name(sql); });
-  return then(std::move(status), [](std::vector<Record> rows) {
-    return rows.empty() ? Record{} : std::move(rows.front());
-  });
+  const std::string_view sql = TRY(log_status_sql(connection));
+  auto rows = TRY(connection.ask_by_name(sql));
+  return rows.empty() ? Record{} : std::move(rows.front());
 }
 
 Expected<LogPlace> log_end(Connection& connection) {
-  return then(log_status(connection), [](const Record& status) { return log_end(status); });
+  return log_end(TRY(log_status(connection)));
 }
 
 Expected<LogPlace> log_end(const Record& status) {
@@ -124,24 +113,17 @@ Expected<LogPlace> log_end(const Record& status) {
 
 Expected<Server> ask_server(Connection& connection) {
   Server server{.is_mariadb = connection.is_mariadb(), .version = connection.server_version()};
-  const auto account = own_account(connection);
-  if (!account) {
-    return std::unexpected(account.error());
-  }
-  server.account = *account;
-  const auto known = variables(connection);
-  if (!known) {
-    return std::unexpected(known.error());
-  }
-  server.has_log = is_on(word(*known, "log_bin"));
-  server.log_format = word(*known, "binlog_format");
-  server.gtid_mode = word(*known, "gtid_mode");
-  server.uuid = word(*known, "server_uuid");
-  server.server_id = number_of<std::uint32_t>(word(*known, "server_id"));
+  server.account = TRY(own_account(connection));
+  const auto known = TRY(variables(connection));
+  server.has_log = is_on(word(known, "log_bin"));
+  server.log_format = word(known, "binlog_format");
+  server.gtid_mode = word(known, "gtid_mode");
+  server.uuid = word(known, "server_uuid");
+  server.server_id = number_of<std::uint32_t>(word(known, "server_id"));
   server.logs_what_it_replicates =
-      is_on(word(*known, "log_slave_updates")) || is_on(word(*known, "log_replica_updates"));
-  server.is_galera_node = is_on(word(*known, "wsrep_on"));
-  server.is_group_member = !word(*known, "group_replication_group_name").empty();
+      is_on(word(known, "log_slave_updates")) || is_on(word(known, "log_replica_updates"));
+  server.is_galera_node = is_on(word(known, "wsrep_on"));
+  server.is_group_member = !word(known, "group_replication_group_name").empty();
 
   if (server.has_log) {
     const auto status = log_status(connection);
@@ -162,9 +144,7 @@ Expected<Server> ask_server(Connection& connection) {
                          server.is_mariadb ? "SLAVE MONITOR" : "REPLICATION CLIENT")) {
     return std::unexpected(replica.error());
   }
-  if (auto asked = ask_for_log_grant(connection, server); !asked) {
-    return std::unexpected(std::move(asked.error()));
-  }
+  TRY(ask_for_log_grant(connection, server));
   return server;
 }
 
@@ -269,7 +249,7 @@ ReplicaLag replica_lag(const std::vector<Record>& status, bool is_mariadb) {
 }
 
 Expected<std::string> named_values(Connection& connection, std::string_view sql) {
-  return then(connection.ask(sql), [](const Answer& rows) { return named_values(rows); });
+  return named_values(TRY(connection.ask(sql)));
 }
 
 std::string named_values(const Answer& rows) {
@@ -317,11 +297,9 @@ Expected<Standing> standing_of(const Answer& answer, bool is_mariadb) {
 }
 
 Expected<Standing> ask_standing(Connection& connection) {
-  const auto answer = then(standing_sql(connection),
-                           [&connection](std::string_view sql) { return connection.ask(sql); });
-  return then(answer, [is_mariadb = connection.is_mariadb()](const Answer& rows) {
-    return standing_of(rows, is_mariadb);
-  });
+  const std::string_view sql = TRY(standing_sql(connection));
+  const auto answer = TRY(connection.ask(sql));
+  return standing_of(answer, connection.is_mariadb());
 }
 
 }  // namespace cuckooguard::source::mysql

@@ -6,7 +6,7 @@
 #include "follow/pause.h"
 #include "mysql/read_view.h"
 #include "mysql/server.h"
-#include "source/then.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -40,24 +40,16 @@ Done take_log_status(const Result& told, ServerProbe::Word& word) {
     return failed("the server does not tell how far its log is");
   }
   const auto set = rows.front().find("Executed_Gtid_Set");
-  auto position = position_of(set == rows.front().end() ? std::nullopt : set->second, false);
-  if (!position) {
-    return std::unexpected(position.error());
-  }
-  auto end = log_end(rows.front());
-  if (!end) {
-    return std::unexpected(end.error());
-  }
-  word.position = *std::move(position);
-  word.place = *std::move(end);
+  auto position = TRY(position_of(set == rows.front().end() ? std::nullopt : set->second, false));
+  auto end = TRY(log_end(rows.front()));
+  word.position = std::move(position);
+  word.place = std::move(end);
   return {};
 }
 
 Done take_position(const Answer& rows, ServerProbe::Word& word) {
-  return then(position_of(first_value(rows), true), [&word](LogPosition position) -> Done {
-    word.position = std::move(position);
-    return {};
-  });
+  word.position = TRY(position_of(first_value(rows), true));
+  return {};
 }
 
 // What is asked at once, in this order.
@@ -101,11 +93,8 @@ Expected<std::string> server_identity(Connection& connection) {
   if (!identity || !connection.is_mariadb()) {
     return identity;
   }
-  const auto unlogged = connection.value(kUnloggedSql);
-  if (!unlogged) {
-    return std::unexpected(unlogged.error());
-  }
-  if (const std::string replicated = unlogged->value_or(""); !replicated.empty()) {
+  const auto unlogged = TRY(connection.value(kUnloggedSql));
+  if (const std::string replicated = unlogged.value_or(""); !replicated.empty()) {
     *identity += "gtid_slave_pos=" + replicated + ' ';
   }
   return identity;
@@ -116,12 +105,9 @@ Expected<Connection> open_same_server(const Login& login, std::string_view ident
   if (!connection) {
     return connection;
   }
-  const auto found = server_identity(*connection);
-  if (!found) {
-    return std::unexpected(found.error());
-  }
-  if (*found != identity) {
-    return failed("the address leads to several servers: now to " + *found + ", before to " +
+  const auto found = TRY(server_identity(*connection));
+  if (found != identity) {
+    return failed("the address leads to several servers: now to " + found + ", before to " +
                   std::string(identity) + "; let each have an address of its own");
   }
   return connection;
@@ -129,20 +115,16 @@ Expected<Connection> open_same_server(const Login& login, std::string_view ident
 
 Expected<LogPosition> server_position(Connection& connection) {
   const bool is_mariadb = connection.is_mariadb();
-  return then(connection.ask(position_sql(is_mariadb)), [is_mariadb](const Answer& rows) {
-    return position_of(first_value(rows), is_mariadb);
-  });
+  const auto rows = TRY(connection.ask(position_sql(is_mariadb)));
+  return position_of(first_value(rows), is_mariadb);
 }
 
 Expected<LogServer> log_server(Connection& connection) {
   const bool is_mariadb = connection.is_mariadb();
-  const auto found = connection.value(is_mariadb ? "SELECT @@global.gtid_domain_id"
-                                                 : "SELECT @@global.server_uuid");
-  if (!found) {
-    return std::unexpected(found.error());
-  }
+  const auto found = TRY(connection.value(is_mariadb ? "SELECT @@global.gtid_domain_id"
+                                                     : "SELECT @@global.server_uuid"));
   LogServer server;
-  const std::string text = found->value_or("");
+  const std::string text = found.value_or("");
   if (is_mariadb) {
     std::from_chars(text.data(), text.data() + text.size(), server.domain);
   } else if (const auto one = parse_gtid(text + ":1", false)) {
@@ -155,22 +137,12 @@ ServerProbe::ServerProbe(Settings settings, Report report)
     : settings_(std::move(settings)), report_(std::move(report)) {}
 
 std::expected<void, std::string> ServerProbe::prepare(Connection& connection) {
-  if (const auto allowed = connection.allow_several(); !allowed) {
-    return std::unexpected(allowed.error().what);
-  }
-  const auto standing = standing_sql(connection);
-  if (!standing) {
-    return std::unexpected(standing.error().what);
-  }
-  standing_sql_ = *standing;
+  TRY(in_words(connection.allow_several()));
+  standing_sql_ = TRY(in_words(standing_sql(connection)));
   if (connection.is_mariadb()) {
     return {};
   }
-  const auto log_status = log_status_sql(connection);
-  if (!log_status) {
-    return std::unexpected(log_status.error().what);
-  }
-  log_status_sql_ = *log_status;
+  log_status_sql_ = TRY(in_words(log_status_sql(connection)));
   return {};
 }
 
@@ -218,14 +190,11 @@ std::expected<ReplicaLag, std::string> ServerProbe::ask(Connection& connection,
   const bool is_mariadb = connection.is_mariadb();
   const TimePoint at = settings_.clock();
   const Question question(is_whole, standing_sql_, log_status_sql_);
-  auto answers = connection.ask_several(question.sql());
-  if (!answers) {
-    return std::unexpected(answers.error().what);
-  }
-  if (answers->size() != question.size()) {
+  auto answers = TRY(in_words(connection.ask_several(question.sql())));
+  if (answers.size() != question.size()) {
     return std::unexpected("the server does not answer all that it was asked");
   }
-  auto next = answers->begin();
+  auto next = answers.begin();
   const ReplicaLag lag = replica_lag(std::move(*next++).records(), is_mariadb);
   const Result standing = std::move(*next++);
   const auto stands = standing_of(standing.rows, is_mariadb);
@@ -246,11 +215,7 @@ std::expected<ReplicaLag, std::string> ServerProbe::ask(Connection& connection,
     word.committed.emplace(Committed{.position = word.position, .place = {}});
   }
   if (is_whole && is_mariadb) {
-    auto told = committed(next++->rows);
-    if (!told) {
-      return std::unexpected(told.error().what);
-    }
-    word.committed = *std::move(told);
+    word.committed = TRY(in_words(committed(next++->rows)));
     word.committed->listed = listed_xids(next++->rows);
   }
   const std::string_view why_not = why_not_strict(lag.is_replica);

@@ -65,6 +65,7 @@
 #include "mysql/server.h"
 #include "source/asking.h"
 #include "source/source.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::mysql {
 
@@ -88,11 +89,8 @@ class ProofDates {
   template <class Ask>
   std::expected<std::optional<TimePoint>, std::string> date(const Ask& ask) {
     const TimePoint at = clock_();
-    const std::expected<ReplicaLag, std::string> lag = ask();
-    if (!lag) {
-      return std::unexpected(lag.error());
-    }
-    return judge(at, *lag);
+    const auto lag = TRY(ask());
+    return judge(at, lag);
   }
 
  private:

@@ -4,6 +4,8 @@
 #include <span>
 #include <string>
 
+#include "text/try.h"
+
 namespace cuckooguard::source::mysql {
 namespace {
 
@@ -87,17 +89,11 @@ Done settle_session(Connection& connection, std::string_view database) {
   // First what ends statements, and a transaction that init_connect may have begun.
   const std::span<const std::string_view> own =
       connection.is_mariadb() ? std::span<const std::string_view>(kMariaDb) : kMySql;
-  if (auto done = set(connection, own); !done) {
-    return done;
-  }
-  if (auto done = set(connection, kEverywhere); !done) {
-    return done;
-  }
+  TRY(set(connection, own));
+  TRY(set(connection, kEverywhere));
   for (const char* const sql :
        {"ROLLBACK", "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"}) {
-    if (auto done = run(connection, sql); !done) {
-      return done;
-    }
+    TRY(run(connection, sql));
   }
   return database.empty() ? Done{} : run(connection, "USE " + quoted_name(database));
 }

@@ -9,6 +9,7 @@
 #include "follow/number_of.h"
 #include "keyspace/identity.h"
 #include "mysql/foreign_keys.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -37,80 +38,64 @@ class Planner {
                             &Planner::choose_condition,
                             &Planner::check_foreign_keys,
                             &Planner::check_row_image}) {
-      if (auto trouble = (this->*step)()) {
-        return std::unexpected(*std::move(trouble));
-      }
+      TRY((this->*step)());
     }
     return std::move(table_);
   }
 
  private:
-  using Trouble = std::optional<TableTrouble>;
-
   std::string literal(std::string_view text) const { return connection_.escaped(text); }
 
-  Trouble find_table() {
-    auto tables = connection_.ask(
+  Planned<void> find_table() {
+    auto tables = TRY(connection_.ask(
         "SELECT table_name, table_type, engine, DATABASE() FROM information_schema.tables WHERE "
         "table_schema = DATABASE() AND table_name = '" +
-        literal(wanted_) + "'");
-    if (!tables) {
-      return tables.error();
-    }
-    for (const auto& row : *tables) {
+        literal(wanted_) + "'"));
+    for (const auto& row : tables) {
       if (row[0] != wanted_) {
         continue;
       }
       table_.schema = row[3].value_or("");
       table_.name = wanted_;
       if (row[1] != "BASE TABLE") {
-        return "`" + table_.name + "` is no table but a " + lower(row[1].value_or("thing")) +
-               ", which the log does not know; name the table behind it";
+        return std::unexpected("`" + table_.name + "` is no table but a " +
+                               lower(row[1].value_or("thing")) +
+                               ", which the log does not know; name the table behind it");
       }
       if (row[2] != "InnoDB") {
-        return "`" + table_.name + "` has the engine " + row[2].value_or("?") +
-               ", without consistent reads: ALTER TABLE " + quoted_name(table_.name) +
-               " ENGINE = InnoDB";
+        return std::unexpected("`" + table_.name + "` has the engine " + row[2].value_or("?") +
+                               ", without consistent reads: ALTER TABLE " +
+                               quoted_name(table_.name) + " ENGINE = InnoDB");
       }
-      return std::nullopt;
+      return {};
     }
     return no_table();
   }
 
-  TableTrouble no_table() {
-    const auto tables = connection_.ask(
-        "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()");
-    if (!tables) {
-      return tables.error();
-    }
+  Planned<void> no_table() {
+    const auto tables = TRY(connection_.ask(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"));
     std::vector<std::string_view> names;
-    for (const auto& row : *tables) {
+    for (const auto& row : tables) {
       const std::optional<std::string>& name = row[0];
       names.emplace_back(name ? std::string_view(*name) : std::string_view{});
     }
-    return "there is no table `" + wanted_ + "`, or no right to SELECT from it" +
-           config::suggestion(wanted_, names);
+    return std::unexpected("there is no table `" + wanted_ + "`, or no right to SELECT from it" +
+                           config::suggestion(wanted_, names));
   }
 
-  Trouble read_foreign_keys() {
-    auto keys = ask_foreign_keys(connection_, table_);
-    if (!keys) {
-      return std::move(keys.error());
-    }
-    foreign_keys_ = *std::move(keys);
-    return std::nullopt;
+  Planned<void> read_foreign_keys() {
+    foreign_keys_ = TRY(ask_foreign_keys(connection_, table_));
+    return {};
   }
 
-  Trouble read_columns() {
-    auto columns = connection_.ask(
+  Planned<void> read_columns() {
+    auto columns = TRY(connection_.ask(
         "SELECT column_name, data_type, column_type, character_set_name, collation_name, "
         "is_nullable, extra, character_octet_length FROM information_schema.columns WHERE "
         "table_schema = DATABASE() AND table_name = '" +
-        literal(table_.name) + "' ORDER BY ordinal_position");
-    if (!columns) {
-      return columns.error();
-    }
-    for (auto& row : *columns) {
+        literal(table_.name) + "' ORDER BY ordinal_position"));
+    for (auto& row : columns) {
       Column column{.name = row[0].value_or(""),
                     .data_type = lower(row[1].value_or("")),
                     .column_type = lower(row[2].value_or("")),
@@ -124,17 +109,14 @@ class Planner {
       column.bytes = number_of<std::uint32_t>(row[7]);
       table_.columns.push_back(std::move(column));
     }
-    return std::nullopt;
+    return {};
   }
 
-  Trouble read_unique_keys() {
-    auto rows = connection_.ask(std::string(kUniqueKeysSql) + literal(table_.name) +
-                                "' ORDER BY index_name, seq_in_index");
-    if (!rows) {
-      return rows.error();
-    }
+  Planned<void> read_unique_keys() {
+    auto rows = TRY(connection_.ask(std::string(kUniqueKeysSql) + literal(table_.name) +
+                                    "' ORDER BY index_name, seq_in_index"));
     std::string index;
-    for (const auto& row : *rows) {
+    for (const auto& row : rows) {
       if (unique_keys_.empty() || index != row[0]) {
         index = row[0].value_or("");
         unique_keys_.emplace_back();
@@ -155,13 +137,14 @@ class Planner {
       }
     }
     if (table_.primary_key.empty()) {
-      return "table `" + table_.name +
-             "` has no primary key, so that the log does not say which row has changed; add one";
+      return std::unexpected(
+          "table `" + table_.name +
+          "` has no primary key, so that the log does not say which row has changed; add one");
     }
     table_.key_is_readable = std::ranges::none_of(table_.primary_key, [this](std::size_t place) {
       return key_text(table_.columns[place]) == KeyText::none;
     });
-    return std::nullopt;
+    return {};
   }
 
   std::expected<std::size_t, std::string> column_named(const std::string& wanted) const {
@@ -183,10 +166,8 @@ class Planner {
     return [this](const std::string& name) { return column_named(name); };
   }
 
-  Trouble choose_identity() {
-    if (auto why = source::choose_identity(table_, target_, '`', finder())) {
-      return *std::move(why);
-    }
+  Planned<void> choose_identity() {
+    TRY(source::choose_identity(table_, target_, '`', finder()));
     table_.identity_is_unique = std::ranges::any_of(unique_keys_, [this](const UniqueKey& key) {
       return !key.can_be_null && std::ranges::is_permutation(key.columns, table_.identity);
     });
@@ -211,34 +192,30 @@ class Planner {
     table_.uuid_order = target_.settings.source.uuids;
   }
 
-  Trouble choose_condition() {
-    if (auto why = source::choose_condition(table_, target_, finder())) {
-      return *std::move(why);
-    }
+  Planned<void> choose_condition() {
+    TRY(source::choose_condition(table_, target_, finder()));
     for (std::size_t i = 0; i < table_.condition_columns.size(); ++i) {
       const std::size_t place = table_.condition_columns[i];
       if (table_.is_uuid(place) && table_.condition.use_of(i).compares()) {
-        return "where: column `" + table_.columns[place].name +
-               "` has UUIDs in 16 bytes, which a condition does not compare";
+        return std::unexpected("where: column `" + table_.columns[place].name +
+                               "` has UUIDs in 16 bytes, which a condition does not compare");
       }
     }
-    return std::nullopt;
+    return {};
   }
 
-  Trouble check_foreign_keys() { return rows_change_unlogged(table_, foreign_keys_); }
+  Planned<void> check_foreign_keys() { return rows_change_unlogged(table_, foreign_keys_); }
 
   // Rows without what has not changed still have their primary key.
-  Trouble check_row_image() {
-    const auto image = connection_.value("SELECT @@global.binlog_row_image");
-    if (!image) {
-      return image.error();
+  Planned<void> check_row_image() {
+    const auto image = TRY(connection_.value("SELECT @@global.binlog_row_image"));
+    if (image == "FULL" || table_.needed().size() == table_.primary_key.size()) {
+      return {};
     }
-    if (*image == "FULL" || table_.needed().size() == table_.primary_key.size()) {
-      return std::nullopt;
-    }
-    return "the server logs rows without columns that did not change (binlog_row_image = " +
-           image->value_or("") + "), and of table `" + table_.name +
-           "` others than the primary key are needed: SET GLOBAL binlog_row_image = FULL";
+    return std::unexpected(
+        "the server logs rows without columns that did not change (binlog_row_image = " +
+        image.value_or("") + "), and of table `" + table_.name +
+        "` others than the primary key are needed: SET GLOBAL binlog_row_image = FULL");
   }
 
   struct UniqueKey {

@@ -1,6 +1,6 @@
 #include "mysql/log_follower.h"
 #include "mysql/server_probe.h"
-#include "source/then.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::mysql {
 
@@ -9,8 +9,8 @@ Expected<bool> TableReader::shows_all_of(const TableSetLog<Log>& log) {
     return true;
   }
   const LogPosition applied = log.position();
-  return then(server_position(connection_),
-              [&applied](const LogPosition& position) { return position.covers(applied); });
+  const LogPosition position = TRY(server_position(connection_));
+  return position.covers(applied);
 }
 
 Expected<bool> TableReader::are_gone(Listing& listing, const Listing::Tables& found) {

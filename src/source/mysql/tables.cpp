@@ -8,7 +8,7 @@
 
 #include "config/table_pattern.h"
 #include "mysql/server.h"
-#include "source/then.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -17,12 +17,9 @@ using config::NameCase;
 
 // MySQL's partial revokes take from a right to all what information_schema does not tell.
 Expected<bool> is_revoked_in_part(Connection& connection, const std::string& schema) {
-  const auto grants = connection.ask("SHOW GRANTS");
-  if (!grants) {
-    return std::unexpected(grants.error());
-  }
+  const auto grants = TRY(connection.ask("SHOW GRANTS"));
   const std::string place = " ON " + quoted_name(schema) + ".";
-  return std::ranges::any_of(*grants, [&place](const auto& row) {
+  return std::ranges::any_of(grants, [&place](const auto& row) {
     const std::string grant = row[0].value_or("");
     const std::size_t on = grant.find(place);
     return grant.starts_with("REVOKE ") && on != std::string::npos && grant.find("SELECT") < on;
@@ -31,40 +28,26 @@ Expected<bool> is_revoked_in_part(Connection& connection, const std::string& sch
 
 // Why not all tables may be shown to us.
 Expected<std::optional<std::string>> missing_grant(Connection& connection) {
-  const auto grantee = own_account(connection);
-  if (!grantee) {
-    return std::unexpected(grantee.error());
-  }
+  const auto grantee = TRY(own_account(connection));
   const std::string ours =
-      "grantee = '" + connection.escaped(*grantee) + "' AND privilege_type = 'SELECT'";
-  const auto granted = connection.value(
+      "grantee = '" + connection.escaped(grantee) + "' AND privilege_type = 'SELECT'";
+  const auto granted = TRY(connection.value(
       "SELECT (SELECT COUNT(*) FROM information_schema.user_privileges WHERE " + ours +
       ") + (SELECT COUNT(*) FROM information_schema.schema_privileges WHERE " + ours +
-      " AND CAST(DATABASE() AS BINARY) LIKE CAST(table_schema AS BINARY))");
-  if (!granted) {
-    return std::unexpected(granted.error());
-  }
-  const auto schema = connection.value("SELECT DATABASE()");
-  if (!schema) {
-    return std::unexpected(schema.error());
-  }
-  const auto revoked = is_revoked_in_part(connection, schema->value_or(""));
-  if (!revoked) {
-    return std::unexpected(revoked.error());
-  }
-  if (granted->value_or("0") != "0" && !*revoked) {
+      " AND CAST(DATABASE() AS BINARY) LIKE CAST(table_schema AS BINARY))"));
+  const auto schema = TRY(connection.value("SELECT DATABASE()"));
+  const auto revoked = TRY(is_revoked_in_part(connection, schema.value_or("")));
+  if (granted.value_or("0") != "0" && !revoked) {
     return std::nullopt;
   }
   return "a pattern of tables needs a right to all of them, or those that the server does not show "
          "would be missed: GRANT SELECT ON " +
-         quoted_name(schema->value_or("")) + ".* TO " + *grantee;
+         quoted_name(schema.value_or("")) + ".* TO " + grantee;
 }
 
 Expected<NameCase> name_case(Connection& connection) {
-  return then(connection.value("SELECT @@lower_case_table_names"),
-              [](const std::optional<std::string>& setting) {
-                return setting.value_or("0") == "0" ? NameCase::exact : NameCase::ignored;
-              });
+  const auto setting = TRY(connection.value("SELECT @@lower_case_table_names"));
+  return setting.value_or("0") == "0" ? NameCase::exact : NameCase::ignored;
 }
 
 }  // namespace
@@ -72,42 +55,29 @@ Expected<NameCase> name_case(Connection& connection) {
 Planned<std::vector<std::string>> find_tables(Connection& connection,
                                               std::span<const std::string> wanted) {
   if (std::ranges::any_of(wanted, config::is_table_pattern)) {
-    auto missing = missing_grant(connection);
-    if (!missing) {
-      return std::unexpected(std::move(missing.error()));
-    }
-    if (std::optional<std::string>& why = *missing) {
+    auto missing = TRY(missing_grant(connection));
+    if (std::optional<std::string>& why = missing) {
       return std::unexpected(*std::move(why));
     }
   }
-  const auto names = name_case(connection);
-  if (!names) {
-    return std::unexpected(names.error());
-  }
-  auto rows = connection.stream(
+  const auto names = TRY(name_case(connection));
+  auto rows = TRY(connection.stream(
       "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY "
-      "table_name");
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
+      "table_name"));
   std::vector<std::string> tables;
   for (;;) {
-    const auto next = rows->next();
-    if (!next) {
-      return std::unexpected(next.error());
-    }
-    const std::optional<Row>& row = *next;
+    const std::optional<Row> row = TRY(rows.next());
     if (!row) {
       break;
     }
     const std::string_view name = (*row)[0].value_or("");
-    if (config::matches_any_table(wanted, name, *names)) {
+    if (config::matches_any_table(wanted, name, names)) {
       tables.emplace_back(name);
     }
   }
   for (const std::string& name : wanted) {
     const bool is_there = std::ranges::any_of(tables, [&](const std::string& table) {
-      return config::matches_table(name, table, *names);
+      return config::matches_table(name, table, names);
     });
     if (!is_there && !config::is_table_pattern(name)) {
       tables.push_back(name);
@@ -117,18 +87,15 @@ Planned<std::vector<std::string>> find_tables(Connection& connection,
 }
 
 Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection) {
-  const auto rows = connection.ask(
+  const auto rows = TRY(connection.ask(
       "SELECT t.table_name, c.column_name, LOWER(c.data_type), LOWER(c.column_type), "
       "c.character_set_name, c.collation_name FROM information_schema.tables t LEFT JOIN "
       "information_schema.statistics s ON s.table_schema = t.table_schema AND s.table_name = "
       "t.table_name AND s.index_name = 'PRIMARY' LEFT JOIN information_schema.columns c ON "
       "c.table_schema = t.table_schema AND c.table_name = t.table_name AND c.column_name = "
-      "s.column_name WHERE t.table_schema = DATABASE() ORDER BY t.table_name, s.seq_in_index");
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
+      "s.column_name WHERE t.table_schema = DATABASE() ORDER BY t.table_name, s.seq_in_index"));
   std::vector<KeyedTable> tables;
-  for (const auto& row : *rows) {
+  for (const auto& row : rows) {
     if (tables.empty() || tables.back().name != row[0]) {
       tables.push_back({.name = row[0].value_or(""), .primary_key = {}});
     }
@@ -152,16 +119,13 @@ Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection) {
 }
 
 Expected<TableEstimate> size_of_table(Connection& connection, const TablePlan& plan) {
-  const auto answer = connection.ask(
+  const auto answer = TRY(connection.ask(
       "SELECT table_rows, auto_increment FROM information_schema.tables WHERE table_schema = "
       "DATABASE() AND table_name = '" +
-      connection.escaped(plan.name) + "'");
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
+      connection.escaped(plan.name) + "'"));
   TableEstimate size;
-  if (!answer->empty()) {
-    const auto& row = answer->front();
+  if (!answer.empty()) {
+    const auto& row = answer.front();
     size.rows = std::strtoull(row[0].value_or("0").c_str(), nullptr, 10);
     size.next_id = std::strtoull(row[1].value_or("0").c_str(), nullptr, 10);
   }

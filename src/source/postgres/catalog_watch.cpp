@@ -1,5 +1,6 @@
 #include "postgres/fingerprints.h"
 #include "postgres/log_follower.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -87,9 +88,7 @@ Expected<CatalogScope> scope_of(const Answer& answer) {
 Done prepare_watch(Connection& connection, const CatalogScope& scope, const CatalogWatch& watch) {
   constexpr int kPublishesSchemas = 150000;
   if (watch.is_one) {
-    if (auto gone = connection.run("DEALLOCATE watch"); !gone) {
-      return gone;
-    }
+    TRY(connection.run("DEALLOCATE watch"));
   }
   return connection.run("PREPARE watch AS " +
                         watch_sql(scope,

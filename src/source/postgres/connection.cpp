@@ -15,6 +15,7 @@
 
 #include "postgres/exchange.h"
 #include "postgres/session.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -110,9 +111,7 @@ Expected<std::optional<RowValues>> Rows::next() {
 
 Expected<std::optional<RowValues>> Rows::end() {
   PGconn* const connection = std::exchange(connection_, nullptr);
-  if (auto done = libpq::finish(connection, steady_clock::now() + timeout_); !done) {
-    return std::unexpected(std::move(done.error()));
-  }
+  TRY(libpq::finish(connection, steady_clock::now() + timeout_));
   return std::nullopt;
 }
 
@@ -155,46 +154,34 @@ Connection& Connection::operator=(Connection&&) noexcept = default;
 Connection::~Connection() = default;
 
 Expected<Connection> Connection::open(const Login& login, Purpose purpose) {
-  auto session = begin_session(login, purpose);
-  if (!session) {
-    return std::unexpected(std::move(session.error()));
-  }
-  PQsetnonblocking(session->get(), 1);
-  Connection opened(*std::move(session), login.timeout);
-  if (auto settled = opened.run(kSessionSettings); !settled) {
-    return std::unexpected(std::move(settled.error()));
-  }
+  auto session = TRY(begin_session(login, purpose));
+  PQsetnonblocking(session.get(), 1);
+  Connection opened(std::move(session), login.timeout);
+  TRY(opened.run(kSessionSettings));
   return opened;
 }
 
 Done Connection::run(const std::string& sql) {
   const Deadline deadline = steady_clock::now() + timeout_;
-  if (auto sent = libpq::send_query(connection_.get(), sql, deadline); !sent) {
-    return sent;
-  }
+  TRY(libpq::send_query(connection_.get(), sql, deadline));
   return libpq::finish(connection_.get(), deadline);
 }
 
 Expected<Answer> Connection::ask(const std::string& sql) {
   Answer answer;
-  auto done = read_results(sql, true, [&answer](const PGresult* result) {
+  TRY(read_results(sql, true, [&answer](const PGresult* result) {
     append_rows(answer, result);
     return answer.size() <= kAnswerRowsMax;
-  });
-  return done ? Expected<Answer>(std::move(answer)) : std::unexpected(std::move(done.error()));
+  }));
+  return answer;
 }
 
 Expected<std::vector<Answer>> Connection::ask_several(const std::string& sql) {
   std::vector<Answer> answers;
-  if (auto done = read_results(sql,
-                               false,
-                               [&answers](const PGresult* result) {
-                                 append_rows(answers.emplace_back(), result);
-                                 return true;
-                               });
-      !done) {
-    return std::unexpected(std::move(done.error()));
-  }
+  TRY(read_results(sql, false, [&answers](const PGresult* result) {
+    append_rows(answers.emplace_back(), result);
+    return true;
+  }));
   return answers;
 }
 
@@ -203,62 +190,49 @@ Done Connection::read_results(const std::string& sql,
                               const std::function<bool(const PGresult*)>& take) {
   PGconn* const raw = connection_.get();
   const Deadline deadline = steady_clock::now() + timeout_;
-  if (auto sent = libpq::send_query(raw, sql, deadline); !sent) {
-    return sent;
-  }
+  TRY(libpq::send_query(raw, sql, deadline));
   if (row_by_row) {
     PQsetSingleRowMode(raw);
   }
   std::optional<Error> error;
   while (true) {
-    auto result = libpq::next_result(raw, deadline);
-    if (!result) {
-      return std::unexpected(std::move(result.error()));
-    }
-    if (*result == nullptr) {
+    auto result = TRY(libpq::next_result(raw, deadline));
+    if (result == nullptr) {
       return error ? Done(std::unexpected(*std::move(error))) : Done();
     }
-    if (libpq::is_copy(result->get())) {
+    if (libpq::is_copy(result.get())) {
       return std::unexpected(libpq::ended(raw, libpq::kCopies));
     }
-    if (libpq::has_failed(result->get()) && !error) {
-      error = libpq::error_of(raw, result->get());
+    if (libpq::has_failed(result.get()) && !error) {
+      error = libpq::error_of(raw, result.get());
     }
-    if (!take(result->get())) {
+    if (!take(result.get())) {
       return std::unexpected(libpq::ended(raw, "an answer has more rows than are taken"));
     }
   }
 }
 
 Expected<std::optional<std::string>> Connection::value(const std::string& sql) {
-  auto answer = ask(sql);
-  if (!answer) {
-    return std::unexpected(std::move(answer.error()));
-  }
-  if (answer->empty() || answer->front().empty()) {
+  auto answer = TRY(ask(sql));
+  if (answer.empty() || answer.front().empty()) {
     return std::nullopt;
   }
-  return std::move(answer->front().front());
+  return std::move(answer.front().front());
 }
 
 // Until the server says that it is about to copy.
 Done Connection::begin(const std::string& sql, int copy_status) {
   PGconn* const raw = connection_.get();
   const Deadline deadline = steady_clock::now() + timeout_;
-  if (auto sent = libpq::send_query(raw, sql, deadline); !sent) {
-    return sent;
-  }
-  auto result = libpq::next_result(raw, deadline);
-  if (!result) {
-    return std::unexpected(std::move(result.error()));
-  }
-  if (PQresultStatus(result->get()) == copy_status) {
+  TRY(libpq::send_query(raw, sql, deadline));
+  auto result = TRY(libpq::next_result(raw, deadline));
+  if (PQresultStatus(result.get()) == copy_status) {
     return {};
   }
-  if (!libpq::has_failed(result->get())) {
+  if (!libpq::has_failed(result.get())) {
     return std::unexpected(libpq::ended(raw, "the server copies nothing: " + sql));
   }
-  Error error = libpq::error_of(raw, result->get());
+  Error error = libpq::error_of(raw, result.get());
   if (auto done = libpq::finish(raw, deadline); !done && done.error().is_lost()) {
     error.is_connection_gone = true;
   }
@@ -266,9 +240,7 @@ Done Connection::begin(const std::string& sql, int copy_status) {
 }
 
 Expected<Rows> Connection::stream(const std::string& sql, std::size_t columns) {
-  if (auto begun = begin(sql, PGRES_COPY_OUT); !begun) {
-    return std::unexpected(std::move(begun.error()));
-  }
+  TRY(begin(sql, PGRES_COPY_OUT));
   return Rows(connection_.get(), timeout_, columns);
 }
 
@@ -327,9 +299,7 @@ Done Connection::send(std::string_view message) {
   int done = 0;
   while ((done = PQputCopyData(raw, message.data(), static_cast<int>(message.size()))) ==
          0) {  // its buffer is full
-    if (auto flushed = libpq::flush(raw, deadline); !flushed) {
-      return flushed;
-    }
+    TRY(libpq::flush(raw, deadline));
   }
   if (done < 0) {
     return std::unexpected(told_by_libpq(raw));
@@ -381,11 +351,8 @@ Expected<Connection> open_same_server(const Login& login, std::string_view ident
   if (!opened) {
     return opened;
   }
-  const auto found = server_identity(*opened);
-  if (!found) {
-    return std::unexpected(found.error());
-  }
-  if (*found != identity) {
+  const auto found = TRY(server_identity(*opened));
+  if (found != identity) {
     return std::unexpected(
         Error{.state = {},
               .what = "another server answers, or another history of it, than is followed",

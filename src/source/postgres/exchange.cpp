@@ -5,6 +5,8 @@
 
 #include <sys/socket.h>
 
+#include "text/try.h"
+
 namespace cuckooguard::source::postgres::libpq {
 namespace {
 
@@ -93,18 +95,15 @@ bool is_copy(const PGresult* result) {
 Done finish(PGconn* connection, Deadline deadline) {
   Done done;
   while (true) {
-    auto result = next_result(connection, deadline);
-    if (!result) {
-      return std::unexpected(std::move(result.error()));
-    }
-    if (*result == nullptr) {
+    auto result = TRY(next_result(connection, deadline));
+    if (result == nullptr) {
       return done;
     }
-    if (is_copy(result->get())) {
+    if (is_copy(result.get())) {
       return std::unexpected(ended(connection, kCopies));
     }
-    if (done && has_failed(result->get())) {
-      done = std::unexpected(error_of(connection, result->get()));
+    if (done && has_failed(result.get())) {
+      done = std::unexpected(error_of(connection, result.get()));
     }
   }
 }

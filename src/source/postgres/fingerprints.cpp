@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "config/table_pattern.h"
-#include "source/then.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -129,8 +129,8 @@ Expected<TableFingerprints> ask_fingerprints(Connection& connection,
                                              std::string_view schema,
                                              std::string_view publication,
                                              std::span<const std::string> tables) {
-  return then(connection.ask(question(connection, schema, publication, tables)),
-              [&tables](const Answer& rows) { return fingerprints_of(rows, tables); });
+  const auto rows = TRY(connection.ask(question(connection, schema, publication, tables)));
+  return fingerprints_of(rows, tables);
 }
 
 // It has no parameters, so that it is planned the first time that it is asked, and again only when

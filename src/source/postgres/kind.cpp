@@ -18,6 +18,7 @@
 #include "postgres/log_follower.h"
 #include "postgres/slot_name.h"
 #include "source/storage_directory.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -93,11 +94,7 @@ struct Kind {
   static Login first_login(const Config& settings) { return login_to(settings); }
 
   static std::expected<Connection, std::string> connect(const Config& settings) {
-    auto connection = Connection::open(login_to(settings));
-    if (!connection) {
-      return std::unexpected(connection.error().what);
-    }
-    return *std::move(connection);
+    return in_words(Connection::open(login_to(settings)));
   }
 
   static std::string account_sql(const Config& settings, std::string_view /*refusal*/) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "text/try.h"
+
 namespace cuckooguard::source::postgres {
 
 using pgoutput::OldRow;
@@ -32,9 +34,7 @@ FollowedTable::Done FollowedTable::relation(const pgoutput::Relation& relation, 
                    std::string(relation.name) + "\" in the log");
   }
   if (is_news || !planned.is_partitioned) {
-    if (auto same = compare_identity(relation); !same) {
-      return same;
-    }
+    TRY(compare_identity(relation));
   }
   if (relation.columns.size() != planned.columns.size()) {
     return changed("it has " + std::to_string(relation.columns.size()) +
@@ -104,8 +104,8 @@ std::optional<std::string> FollowedTable::difference(const Column& planned,
 }
 
 FollowedTable::Done FollowedTable::insert(const pgoutput::Insert& insert) {
-  const auto after = read(insert.row, {}, after_);
-  return after ? change(std::nullopt, *after) : std::unexpected(after.error());
+  const auto after = TRY(read(insert.row, {}, after_));
+  return change(std::nullopt, after);
 }
 
 FollowedTable::Done FollowedTable::update(const pgoutput::Update& update) {
@@ -117,17 +117,17 @@ FollowedTable::Done FollowedTable::update(const pgoutput::Update& update) {
         "without what it was before: REPLICA IDENTITY must be the same for all "
         "partitions");
   }
-  const auto before = read(update.old_row, {}, before_);
-  const auto after = before ? read(update.new_row, update.old_row, after_) : before;
-  return after ? change(*before, *after) : std::unexpected(after.error());
+  const auto before = TRY(read(update.old_row, {}, before_));
+  const auto after = TRY(read(update.new_row, update.old_row, after_));
+  return change(before, after);
 }
 
 FollowedTable::Done FollowedTable::erase(const pgoutput::Delete& erase) {
   if (!is_as_planned(erase.old_row_is)) {
     return not_understood("that is gone, by another REPLICA IDENTITY than the table's");
   }
-  const auto before = read(erase.old_row, {}, before_);
-  return before ? change(*before, std::nullopt) : std::unexpected(before.error());
+  const auto before = TRY(read(erase.old_row, {}, before_));
+  return change(before, std::nullopt);
 }
 
 std::expected<RowValues, std::string> FollowedTable::read(pgoutput::Row row,
@@ -233,9 +233,7 @@ LogApplier::Applied LogApplier::apply(const LogEvent& event) {
 
 // Nothing of this publication was committed up to there but what has been sent.
 LogApplier::Applied LogApplier::on_keepalive(Lsn end) {
-  if (auto good = expect_none_before(end); !good) {
-    return std::unexpected(std::move(good.error()));
-  }
+  TRY(expect_none_before(end));
   if (open_ || end <= position_.lsn()) {
     return false;
   }
@@ -278,9 +276,7 @@ LogApplier::Applied LogApplier::on(const pgoutput::Begin& begun) {
   if (unseen_.size() >= kUnseenMax) {
     return std::unexpected("the server does not commit what its log has");
   }
-  if (auto good = compare(begun); !good) {
-    return std::unexpected(std::move(good.error()));
-  }
+  TRY(compare(begun));
   const Lsn end{begun.final_lsn.value + 1};
   open_ = {.end = {end}, .xid = whole_xid(begun.xid, near_)};
   near_ = open_->xid;

@@ -6,7 +6,7 @@
 #include "follow/pause.h"
 #include "postgres/slot_name.h"
 #include "postgres/table.h"
-#include "source/then.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -25,11 +25,8 @@ std::vector<std::string> names_of(std::span<const Target> targets) {
 
 // A setting of the database counts for sessions that begin behind it.
 Expected<std::string> identity_if_written_to(Connection& connection) {
-  const auto read_only = connection.value("SHOW default_transaction_read_only");
-  if (!read_only) {
-    return std::unexpected(read_only.error());
-  }
-  if (std::string why = why_left(read_only->value_or(""), ""); !why.empty()) {
+  const auto read_only = TRY(connection.value("SHOW default_transaction_read_only"));
+  if (std::string why = why_left(read_only.value_or(""), ""); !why.empty()) {
     return refused(std::move(why));
   }
   return server_identity(connection);
@@ -132,60 +129,39 @@ LogFollower::Duration LogFollower::connect(const std::stop_token& stop) {
 }
 
 Done LogFollower::try_to_connect(const std::stop_token& stop) {
-  auto connection = Connection::open(settings_.login);
-  if (!connection) {
-    return std::unexpected(connection.error());
-  }
-  auto replication = Connection::open(settings_.login, Connection::Purpose::replication);
-  if (!replication) {
-    return std::unexpected(replication.error());
-  }
+  auto connection = TRY(Connection::open(settings_.login));
+  auto replication = TRY(Connection::open(settings_.login, Connection::Purpose::replication));
   // The stream takes the session over while it begins.
   const std::stop_callback wake(
-      stop, [one = connection->interruption(), other = replication->interruption()] {
+      stop, [one = connection.interruption(), other = replication.interruption()] {
         one();
         other();
       });
-  const auto streams = server_identity(*replication);  // an address may lead to several
-  if (!streams) {
-    return std::unexpected(streams.error());
-  }
-  const auto asked = ask_all(*connection, settings_.place, settings_.slot);
-  if (!asked) {
-    return std::unexpected(asked.error());
-  }
-  if (*streams != asked->identity) {
+  const auto streams = TRY(server_identity(replication));  // an address may lead to several
+  const auto asked = TRY(ask_all(connection, settings_.place, settings_.slot));
+  if (streams != asked.identity) {
     return failed("the address leads to several servers");
   }
-  if (auto good = check_server(*asked); !good) {
-    return good;
-  }
-  if (asked->identity != identity_) {
-    if (auto turned = turn_to(asked->identity); !turned) {
-      return turned;
-    }
+  TRY(check_server(asked));
+  if (asked.identity != identity_) {
+    TRY(turn_to(asked.identity));
     loader_.reset();  // it reads from the one before
     reader_ = 0;
   }
-  if (timeline_of(asked->identity) != log_identity()) {
+  if (timeline_of(asked.identity) != log_identity()) {
     checkpoints_.reset();  // they are labelled with the one before
     is_position_gone_ = is_position_gone_ || tables_.log.has_begun();
   }
-  is_followed(settings_.login, asked->identity);
-  const std::optional<Slot>& found = asked->slot;
+  is_followed(settings_.login, asked.identity);
+  const std::optional<Slot>& found = asked.slot;
   if (found && found->is_active) {
-    return std::unexpected(end_reader(*connection, *found));
+    return std::unexpected(end_reader(connection, *found));
   }
-  const auto goes_on = found ? can_go_on(*found) : false;
+  const auto goes_on = TRY(found ? can_go_on(*found) : false);
   if (!goes_on) {
-    return std::unexpected(goes_on.error());
+    TRY(begin_anew(connection, replication, found.has_value()));
   }
-  if (!*goes_on) {
-    if (auto begun = begin_anew(*connection, *replication, found.has_value()); !begun) {
-      return begun;
-    }
-  }
-  return begin_stream(*connection, *std::move(replication));
+  return begin_stream(connection, std::move(replication));
 }
 
 // One that was cut off from us, and does not know yet.
@@ -205,20 +181,11 @@ Error LogFollower::end_reader(Connection& connection, const Slot& slot) const {
 Expected<LogFollower::Asked> LogFollower::ask_all(Connection& connection,
                                                   const Place& place,
                                                   std::string_view slot) {
-  auto identity = server_identity(connection);
-  if (!identity) {
-    return std::unexpected(std::move(identity.error()));
-  }
-  auto found = find_slot(connection, slot);
-  if (!found) {
-    return std::unexpected(std::move(found.error()));
-  }
-  auto server = ask_server(connection, place);
-  if (!server) {
-    return std::unexpected(std::move(server.error()));
-  }
+  auto identity = TRY(server_identity(connection));
+  auto found = TRY(find_slot(connection, slot));
+  auto server = TRY(ask_server(connection, place));
   return Asked{
-      .identity = *std::move(identity), .server = *std::move(server), .slot = *std::move(found)};
+      .identity = std::move(identity), .server = std::move(server), .slot = std::move(found)};
 }
 
 Done LogFollower::check_server(const Asked& asked) const {
@@ -242,9 +209,8 @@ Expected<bool> LogFollower::can_go_on(const Slot& slot) {
   if (!may_take_up()) {
     return false;
   }
-  return then(TableReader::open(reader_settings()), [&](TableReader reader) {
-    return take_up(reader, false, LogPosition(slot.confirmed));
-  });
+  auto reader = TRY(TableReader::open(reader_settings()));
+  return take_up(reader, false, LogPosition(slot.confirmed));
 }
 
 Done LogFollower::begin_anew(Connection& connection, Connection& replication, bool has_slot) {
@@ -255,9 +221,7 @@ Done LogFollower::begin_anew(Connection& connection, Connection& replication, bo
   if (!keeps_slot()) {
     slot_ = temporary_slot_name(settings_.name);
   } else if (has_slot) {
-    if (auto dropped = drop_slot(connection, slot_); !dropped) {
-      return dropped;
-    }
+    TRY(drop_slot(connection, slot_));
   }
   replication.wait_for_answers(kSlotWaitMax);
   const auto slot = create_slot(replication, connection, slot_, !keeps_slot());
@@ -265,11 +229,8 @@ Done LogFollower::begin_anew(Connection& connection, Connection& replication, bo
   if (!slot) {
     return std::unexpected(slot.error());
   }
-  const auto now = current_snapshot(connection);
-  if (!now) {
-    return std::unexpected(now.error());
-  }
-  auto unseen = slot->shows.missing_from(*now);
+  const auto now = TRY(current_snapshot(connection));
+  auto unseen = slot->shows.missing_from(now);
   if (!unseen) {
     return failed("the snapshot of the new slot shows too much");
   }
@@ -280,10 +241,7 @@ Done LogFollower::begin_anew(Connection& connection, Connection& replication, bo
 }
 
 Done LogFollower::begin_stream(Connection& connection, Connection replication) {
-  const auto now = current_snapshot(connection);
-  if (!now) {
-    return std::unexpected(now.error());
-  }
+  const auto now = TRY(current_snapshot(connection));
   const std::uint64_t process = replication.server_process();
   auto stream = LogStream::begin(std::move(replication),
                                  {.slot = slot_,
@@ -296,7 +254,7 @@ Done LogFollower::begin_stream(Connection& connection, Connection replication) {
     return std::unexpected(stream.error());
   }
   reader_ = process;
-  tables_.log.reconnected({.near = now->xmax}, log_identity());
+  tables_.log.reconnected({.near = now.xmax}, log_identity());
   stream_ = std::make_unique<LogStream>(*std::move(stream));
   if (keeps_slot()) {
     begin_checkpoints(
@@ -381,11 +339,7 @@ void LogFollower::heard(const ServerProbe::Word& word) {
 
 Done LogFollower::follow_one(const std::stop_token& stop) {
   stream_->confirm(confirmed());
-  const auto next = stream_->next(kStepMax);
-  if (!next) {
-    return std::unexpected(next.error());
-  }
-  const std::optional<LogEvent>& event = *next;
+  const std::optional<LogEvent> event = TRY(stream_->next(kStepMax));
   return event ? apply(*event, stop) : Done();
 }
 

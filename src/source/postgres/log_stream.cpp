@@ -4,6 +4,7 @@
 
 #include "pgoutput/replication_message.h"
 #include "postgres/log_follower.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -42,9 +43,7 @@ Expected<LogStream> LogStream::begin(Connection replication, Settings settings) 
       settings.from.lsn().text() + " (proto_version '1', publication_names " +
       quoted_option(quoted_name(settings.publication)) +
       (replication.server_version() >= kLeavesOutEmpty ? ", messages 'true')" : ")");
-  if (auto started = replication.start_stream(command); !started) {
-    return std::unexpected(started.error());
-  }
+  TRY(replication.start_stream(command));
   return LogStream(std::move(replication), std::move(settings));
 }
 
@@ -91,14 +90,9 @@ Done LogStream::tell_in_time() {
 }
 
 Expected<std::optional<LogEvent>> LogStream::next(std::chrono::milliseconds wait) {
-  if (auto told = tell_in_time(); !told) {
-    return std::unexpected(told.error());
-  }
-  const auto message = session_.message(wait, messages_ > kFewMessages);
-  if (!message) {
-    return std::unexpected(message.error());
-  }
-  const std::optional<std::string_view>& bytes = *message;
+  TRY(tell_in_time());
+  const auto message = TRY(session_.message(wait, messages_ > kFewMessages));
+  const std::optional<std::string_view>& bytes = message;
   if (!bytes) {
     return std::nullopt;
   }
@@ -132,9 +126,7 @@ Expected<std::optional<LogEvent>> LogStream::on_keepalive(pgoutput::Lsn end, boo
       return std::unexpected(
           Error{.state = {}, .what = "the server is shutting down", .is_connection_gone = true});
     }
-    if (auto told = send_status(false); !told) {
-      return std::unexpected(told.error());
-    }
+    TRY(send_status(false));
   }
   return LogEvent{.message = {}, .end = end};
 }

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "follow/number_of.h"
-#include "source/then.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -42,14 +42,11 @@ Expected<XidSnapshot> snapshot_of(const std::optional<std::string>& value) {
 
 // The one row that a question has.
 Expected<Answer::value_type> row(Connection& connection, const std::string& sql) {
-  auto answer = connection.ask(sql);
-  if (!answer) {
-    return std::unexpected(std::move(answer.error()));
-  }
-  if (answer->size() != 1) {
+  auto answer = TRY(connection.ask(sql));
+  if (answer.size() != 1) {
     return failed("the server has no answer to: " + sql.substr(0, 100));
   }
-  return std::move(answer->front());
+  return std::move(answer.front());
 }
 
 // Where a provider keeps REPLICATION for itself, a role stands for it: RDS's.
@@ -171,26 +168,20 @@ Expected<Server> ask_server(Connection& connection, const Place& place) {
   if (server.version < kOldestVersions.front()) {
     return server;  // it may not know what is asked here
   }
-  const auto said = row(connection, kServerSql);
-  if (!said) {
-    return std::unexpected(said.error());
-  }
-  server.wal_level = word((*said)[0]);
-  server.is_standby = is_true((*said)[1]);
-  server.may_replicate = is_true((*said)[2]);
-  server.slots_left = number_of((*said)[3]);
-  server.walsenders_left = number_of((*said)[4]);
-  server.synchronous_standbys = word((*said)[5]);
-  server.keeps_wal_for_ever = is_true((*said)[6]);
-  server.account = word((*said)[7]);
-  server.read_only = word((*said)[8]);
-  server.hides_read_only = is_true((*said)[9]);
-  const auto lacks = connection.value(kPublicationSql + connection.quoted(place.publication));
-  if (!lacks) {
-    return std::unexpected(lacks.error());
-  }
-  server.has_publication = lacks->has_value();
-  server.publication_lacks = word(*lacks);
+  const auto said = TRY(row(connection, kServerSql));
+  server.wal_level = word(said[0]);
+  server.is_standby = is_true(said[1]);
+  server.may_replicate = is_true(said[2]);
+  server.slots_left = number_of(said[3]);
+  server.walsenders_left = number_of(said[4]);
+  server.synchronous_standbys = word(said[5]);
+  server.keeps_wal_for_ever = is_true(said[6]);
+  server.account = word(said[7]);
+  server.read_only = word(said[8]);
+  server.hides_read_only = is_true(said[9]);
+  const auto lacks = TRY(connection.value(kPublicationSql + connection.quoted(place.publication)));
+  server.has_publication = lacks.has_value();
+  server.publication_lacks = word(lacks);
   return server;
 }
 
@@ -287,22 +278,20 @@ std::optional<Slot> slot_of(const Answer& answer) {
 }
 
 Expected<std::optional<Slot>> find_slot(Connection& connection, std::string_view name) {
-  return then(connection.ask(slot_sql(connection, name)), slot_of);
+  return slot_of(TRY(connection.ask(slot_sql(connection, name))));
 }
 
 Expected<std::vector<Slot>> list_slots(Connection& connection, std::string_view prefix) {
-  return then(connection.ask(kSlotsSql + ("starts_with(slot_name, " + connection.quoted(prefix)) +
-                             ") ORDER BY slot_name"),
-              slots_of);
+  return slots_of(
+      TRY(connection.ask(kSlotsSql + ("starts_with(slot_name, " + connection.quoted(prefix)) +
+                         ") ORDER BY slot_name")));
 }
 
 namespace {
 
 // What the snapshot that was exported for it shows.
 Expected<XidSnapshot> imported(Connection& questions, std::string_view name) {
-  if (auto begun = questions.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); !begun) {
-    return std::unexpected(std::move(begun.error()));
-  }
+  TRY(questions.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"));
   auto set = questions.run("SET TRANSACTION SNAPSHOT " + questions.quoted(name));
   auto shows = set ? current_snapshot(questions) : std::unexpected(std::move(set.error()));
   if (auto done = questions.run("ROLLBACK"); !done && shows) {
@@ -319,14 +308,11 @@ Expected<NewSlot> create_slot(Connection& replication,
                               bool is_temporary) {
   // In words that every release knows.
   const auto made =
-      row(replication,
-          "CREATE_REPLICATION_SLOT " + quoted_name(name) + (is_temporary ? " TEMPORARY" : "") +
-              " LOGICAL pgoutput EXPORT_SNAPSHOT");
-  if (!made) {
-    return std::unexpected(made.error());
-  }
-  const auto begins = lsn_of(made->at(1));
-  auto shows = imported(questions, word(made->at(2)));
+      TRY(row(replication,
+              "CREATE_REPLICATION_SLOT " + quoted_name(name) + (is_temporary ? " TEMPORARY" : "") +
+                  " LOGICAL pgoutput EXPORT_SNAPSHOT"));
+  const auto begins = lsn_of(made.at(1));
+  auto shows = imported(questions, word(made.at(2)));
   if (begins && shows) {
     return NewSlot{.begins = *begins, .shows = *std::move(shows)};
   }
@@ -357,11 +343,11 @@ Expected<LogHead> head_of(const Answer& answer) {
 }
 
 Expected<pgoutput::Lsn> insert_lsn(Connection& connection) {
-  return then(connection.value("SELECT pg_current_wal_insert_lsn()"), lsn_of);
+  return lsn_of(TRY(connection.value("SELECT pg_current_wal_insert_lsn()")));
 }
 
 Expected<XidSnapshot> current_snapshot(Connection& connection) {
-  return then(connection.value("SELECT pg_current_snapshot()"), snapshot_of);
+  return snapshot_of(TRY(connection.value("SELECT pg_current_snapshot()")));
 }
 
 // Its timeline is that of what it writes just now, which a checkpoint tells only later. A standby

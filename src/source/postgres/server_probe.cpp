@@ -5,6 +5,7 @@
 #include "follow/pause.h"
 #include "postgres/log_follower.h"
 #include "postgres/server.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -34,20 +35,14 @@ std::chrono::nanoseconds ServerProbe::whole_every() const {
 
 Done ServerProbe::prepare(Connection& connection) {
   const Place& place = settings_.place;
-  if (auto set = connection.run(kSessionSql); !set) {
-    return set;
-  }
+  TRY(connection.run(kSessionSql));
   if (auto done =
           prepare_fingerprints(connection, place.schema, place.publication, settings_.tables);
       !done) {
     return done;
   }
-  if (auto done = prepare_scope(connection, place.schema, settings_.tables); !done) {
-    return done;
-  }
-  if (auto done = connection.run(std::string("PREPARE head AS ") + kHeadSql); !done) {
-    return done;
-  }
+  TRY(prepare_scope(connection, place.schema, settings_.tables));
+  TRY(connection.run(std::string("PREPARE head AS ") + kHeadSql));
   return connection.run("PREPARE slot AS " + slot_sql(connection, settings_.slot));
 }
 
@@ -55,19 +50,14 @@ Expected<ServerProbe::Word> ServerProbe::ask(Connection& connection) {
   const TimePoint at = settings_.clock();
   const bool is_whole_due = watched_.empty() || at - whole_at_ >= whole_every();
   if (!is_whole_due) {
-    const auto is_same = ask_shortly(connection);
+    const auto is_same = TRY(ask_shortly(connection));
     if (!is_same) {
-      return std::unexpected(is_same.error());
-    }
-    if (!*is_same) {
       watched_.clear();
     }
   }
   const bool is_whole = is_whole_due || watched_.empty();
   if (is_whole) {
-    if (auto asked = ask_wholly(connection); !asked) {
-      return std::unexpected(std::move(asked.error()));
-    }
+    TRY(ask_wholly(connection));
     whole_at_ = at;
   }
   if (!head_.why_not.empty()) {
@@ -83,19 +73,12 @@ Expected<ServerProbe::Word> ServerProbe::ask(Connection& connection) {
 }
 
 Expected<bool> ServerProbe::ask_shortly(Connection& connection) {
-  const auto answers = connection.ask_several(kShortSql);
-  if (!answers) {
-    return std::unexpected(answers.error());
-  }
-  if (answers->size() != 2) {
+  const auto answers = TRY(connection.ask_several(kShortSql));
+  if (answers.size() != 2) {
     return failed("the server does not answer all that it was asked");
   }
-  auto head = head_of(answers->front());
-  if (!head) {
-    return std::unexpected(std::move(head.error()));
-  }
-  head_ = *std::move(head);
-  return watch_of(answers->back()) == watched_;
+  head_ = TRY(head_of(answers.front()));
+  return watch_of(answers.back()) == watched_;
 }
 
 Done ServerProbe::ask_wholly(Connection& connection) {
@@ -112,40 +95,30 @@ Done ServerProbe::ask_wholly(Connection& connection) {
       return done;
     }
   }
-  auto answers = connection.ask_several(kWholeSql);
-  if (!answers) {
-    return std::unexpected(std::move(answers.error()));
-  }
-  if (answers->size() != 5) {
+  auto answers = TRY(connection.ask_several(kWholeSql));
+  if (answers.size() != 5) {
     return failed("the server does not answer all that it was asked");
   }
-  auto head = head_of((*answers)[0]);
-  if (!head) {
-    return std::unexpected(std::move(head.error()));
-  }
-  head_ = *std::move(head);
-  const auto slot = slot_of((*answers)[4]);
+  head_ = TRY(head_of(answers[0]));
+  const auto slot = slot_of(answers[4]);
   if (!slot || !slot->is_usable) {
     return failed("slot " + settings_.slot +
                   (slot ? " is of no more use: " + slot->why_not : " is gone"));
   }
   retained_ = slot->retained;
-  return take_catalog(connection, *std::move(answers));
+  return take_catalog(connection, std::move(answers));
 }
 
 Done ServerProbe::take_catalog(Connection& connection, std::vector<Answer> answers) {
   fingerprints_ =
       std::make_shared<const TableFingerprints>(fingerprints_of(answers[3], settings_.tables));
-  auto scope = scope_of(answers[2]);
-  if (!scope) {
-    return std::unexpected(std::move(scope.error()));
-  }
-  if (scope_ == *scope) {
+  auto scope = TRY(scope_of(answers[2]));
+  if (scope_ == scope) {
     watched_ = watch_of(answers[1]);
     return {};
   }
   watched_.clear();  // it was read of other rows: the next question is a whole one, too
-  scope_ = *std::move(scope);
+  scope_ = std::move(scope);
   const Place& place = settings_.place;
   return prepare_watch(connection,
                        *scope_,
@@ -172,9 +145,7 @@ Done ServerProbe::have_sent_on(Connection& connection, Word& word, bool is_wante
   if ((is_unflushed || is_late || needs_transaction) &&
       (!nudged_at_ || now - *nudged_at_ >= pause)) {
     nudged_at_ = now;
-    if (auto done = nudge(connection, word, needs_transaction); !done) {
-      return done;
-    }
+    TRY(nudge(connection, word, needs_transaction));
   }
   word.why_not_flushed = why_not_flushed_;
   return {};

@@ -12,6 +12,7 @@
 #include "keyspace/keyspace.h"
 #include "postgres/fingerprints.h"
 #include "postgres/table_checks.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -40,47 +41,37 @@ class Planner {
                             &Planner::check_rights,
                             &Planner::check_replica_identities,
                             &Planner::check_published}) {
-      if (auto trouble = (this->*step)()) {
-        return std::unexpected(*std::move(trouble));
-      }
+      TRY((this->*step)());
     }
     return std::move(table_);
   }
 
  private:
-  using Trouble = Objection;
-
   std::string literal(std::string_view text) const { return connection_.quoted(text); }
   std::string subject() const { return "table \"" + wanted_ + "\" "; }
 
-  Trouble read_fingerprint() {
-    auto fingerprints =
-        ask_fingerprints(connection_, place_.schema, place_.publication, std::span(&wanted_, 1));
-    if (!fingerprints) {
-      return std::move(fingerprints.error());
-    }
-    if (const auto found = fingerprints->find(wanted_); found != fingerprints->end()) {
+  Planned<void> read_fingerprint() {
+    auto fingerprints = TRY(
+        ask_fingerprints(connection_, place_.schema, place_.publication, std::span(&wanted_, 1)));
+    if (const auto found = fingerprints.find(wanted_); found != fingerprints.end()) {
       table_.fingerprint = found->second;
     }
-    return std::nullopt;
+    return {};
   }
 
-  Trouble find_table() {
-    const auto tables = connection_.ask(
+  Planned<void> find_table() {
+    const auto tables = TRY(connection_.ask(
         "SELECT c.oid, c.relkind, c.relpersistence, c.relispartition, c.relreplident, "
         "pg_catalog.row_security_active(c.oid), pg_catalog.has_schema_privilege(n.oid, "
         "'USAGE'), r.relname, current_user FROM pg_catalog.pg_class c JOIN "
         "pg_catalog.pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_catalog.pg_class r ON "
         "r.oid = pg_catalog.pg_partition_root(c.oid) WHERE c.relkind IN ('r', 'p', 'v', 'm', "
         "'f') AND n.nspname = " +
-        literal(place_.schema) + " AND c.relname = " + literal(wanted_));
-    if (!tables) {
-      return tables.error();
-    }
-    if (tables->empty()) {
+        literal(place_.schema) + " AND c.relname = " + literal(wanted_)));
+    if (tables.empty()) {
       return no_table();
     }
-    const auto& row = tables->front();
+    const auto& row = tables.front();
     table_.schema = place_.schema;
     table_.name = wanted_;
     table_.oid = number_of<std::uint32_t>(row[0]);
@@ -89,70 +80,67 @@ class Planner {
     hides_rows_ = row[5] == "t";
     account_ = quoted_name(row[8].value_or(""));
     if (row[6] != "t") {
-      return "there is no right to use the schema \"" + place_.schema +
-             "\": GRANT USAGE ON SCHEMA " + quoted_name(place_.schema) + " TO " + account_;
+      return std::unexpected("there is no right to use the schema \"" + place_.schema +
+                             "\": GRANT USAGE ON SCHEMA " + quoted_name(place_.schema) + " TO " +
+                             account_);
     }
     if (row[1] != "r" && !table_.is_partitioned) {
-      return "\"" + wanted_ + "\" is no table but a " +
-             (row[1] == "v" ? "view" : (row[1] == "m" ? "materialized view" : "foreign table")) +
-             ", which the log does not know; name the table behind it";
+      return std::unexpected(
+          "\"" + wanted_ + "\" is no table but a " +
+          (row[1] == "v" ? "view" : (row[1] == "m" ? "materialized view" : "foreign table")) +
+          ", which the log does not know; name the table behind it");
     }
     if (row[3] == "t") {
-      return subject() +
-             "is a partition, whose rows the log has under the name of the whole; name "
-             "that: " +
-             row[7].value_or("");
+      return std::unexpected(
+          subject() +
+          "is a partition, whose rows the log has under the name of the whole; name "
+          "that: " +
+          row[7].value_or(""));
     }
     if (row[2] != "p") {
-      return subject() + "is not in the log, as it is " +
-             (row[2] == "u" ? "unlogged: ALTER TABLE " + table_.full_name() + " SET LOGGED"
-                            : "temporary; use one that is not");
+      return std::unexpected(subject() + "is not in the log, as it is " +
+                             (row[2] == "u"
+                                  ? "unlogged: ALTER TABLE " + table_.full_name() + " SET LOGGED"
+                                  : "temporary; use one that is not"));
     }
-    return std::nullopt;
+    return {};
   }
 
-  Trouble no_table() {
-    const auto tables = connection_.ask(
+  Planned<void> no_table() {
+    const auto tables = TRY(connection_.ask(
         "SELECT c.relname FROM pg_catalog.pg_namespace n LEFT JOIN pg_catalog.pg_class c ON "
         "c.relnamespace = n.oid AND c.relkind IN ('r', 'p') WHERE n.nspname = " +
-        literal(place_.schema) + " LIMIT 10000");
-    if (!tables) {
-      return tables.error();
-    }
-    if (tables->empty()) {
-      return "there is no schema \"" + place_.schema + "\" in this database";
+        literal(place_.schema) + " LIMIT 10000"));
+    if (tables.empty()) {
+      return std::unexpected("there is no schema \"" + place_.schema + "\" in this database");
     }
     std::vector<std::string_view> names;
-    for (const auto& row : *tables) {
+    for (const auto& row : tables) {
       const std::optional<std::string>& name = row[0];
       names.emplace_back(name ? std::string_view(*name) : std::string_view{});
     }
-    return "there is no table \"" + wanted_ + "\" in the schema \"" + place_.schema + "\"" +
-           config::suggestion(wanted_, names);
+    return std::unexpected("there is no table \"" + wanted_ + "\" in the schema \"" +
+                           place_.schema + "\"" + config::suggestion(wanted_, names));
   }
 
-  Trouble check_tables_below() { return postgres::check_tables_below(connection_, table_); }
+  Planned<void> check_tables_below() { return postgres::check_tables_below(connection_, table_); }
 
-  Trouble list_parts() {
-    auto parts = parts_of(connection_, table_);
-    if (!parts) {
-      return std::move(parts.error());
-    }
-    table_.parts = *std::move(parts);
-    return std::nullopt;
+  Planned<void> list_parts() {
+    table_.parts = TRY(parts_of(connection_, table_));
+    return {};
   }
 
   // That the table is not in it is said last: once it is, the server refuses the application's
   // UPDATE and DELETE where there is no replica identity.
-  Trouble check_publication() {
+  Planned<void> check_publication() {
     return postgres::check_publication(connection_, place_, table_, not_published_);
   }
-  Trouble check_published() {
-    return not_published_.empty() ? Trouble() : Trouble(std::move(not_published_));
+  Planned<void> check_published() {
+    return not_published_.empty() ? Planned<void>() : std::unexpected(std::move(not_published_));
   }
 
-  Trouble read_columns() {
-    const auto rows = connection_.ask(
+  Planned<void> read_columns() {
+    const auto rows = TRY(connection_.ask(
         "WITH RECURSIVE bases AS (SELECT a.attnum, a.atttypid AS oid FROM "
         "pg_catalog.pg_attribute a WHERE a.attrelid = " +
         std::to_string(table_.oid) +
@@ -173,11 +161,8 @@ class Planner {
         "t ON t.oid = b.oid AND t.typtype <> 'd' LEFT JOIN pg_catalog.pg_collation l ON l.oid = "
         "a.attcollation LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum "
         "= a.attnum AND a.attgenerated = '' WHERE a.attrelid = " +
-        std::to_string(table_.oid) + " AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum");
-    if (!rows) {
-      return rows.error();
-    }
-    for (const auto& row : *rows) {
+        std::to_string(table_.oid) + " AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"));
+    for (const auto& row : rows) {
       Column column{.name = row[0].value_or(""),
                     .type_name = row[1].value_or(""),
                     .type_oid = number_of<std::uint32_t>(row[2]),
@@ -193,8 +178,9 @@ class Planner {
       const std::string generated = row[10].value_or("");
       const bool is_published = row[11] == "t";
       if (generated.empty() && !is_published) {
-        return "publication \"" + place_.publication +
-               "\" leaves out columns of the table: " + publish_all_sql(place_, table_);
+        return std::unexpected(
+            "publication \"" + place_.publication +
+            "\" leaves out columns of the table: " + publish_all_sql(place_, table_));
       }
       const bool is_logged =
           generated.empty() || (generated == "s" && is_published &&
@@ -207,24 +193,21 @@ class Planner {
       may_select_.push_back(row[12] == "t");
       table_.columns.push_back(std::move(column));
     }
-    return std::nullopt;
+    return {};
   }
 
   // Those that are valid for all rows; and, with their columns in key order, what names rows.
-  Trouble read_unique_keys() {
-    const auto rows = connection_.ask(
+  Planned<void> read_unique_keys() {
+    const auto rows = TRY(connection_.ask(
         "SELECT i.indexrelid, a.attname, a.attnotnull, i.indisprimary, i.indisreplident, "
         "i.indimmediate, x.relname FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON "
         "x.oid = i.indexrelid CROSS JOIN LATERAL pg_catalog.unnest(i.indkey[0:i.indnkeyatts - "
         "1]) WITH ORDINALITY k (attnum, n) LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = "
         "i.indrelid AND a.attnum = k.attnum AND k.attnum > 0 WHERE i.indisunique AND "
         "i.indisvalid AND i.indpred IS NULL AND i.indrelid = " +
-        std::to_string(table_.oid) + " ORDER BY i.indisprimary DESC, i.indexrelid, k.n");
-    if (!rows) {
-      return rows.error();
-    }
+        std::to_string(table_.oid) + " ORDER BY i.indisprimary DESC, i.indexrelid, k.n"));
     std::optional<std::string> index;
-    for (const auto& row : *rows) {
+    for (const auto& row : rows) {
       if (unique_keys_.empty() || index != row[0]) {
         index = row[0];
         unique_keys_.push_back(
@@ -243,7 +226,7 @@ class Planner {
       key.can_be_null = key.can_be_null || row[2] != "t";
       key.columns.push_back(place_of(column));
     }
-    return std::nullopt;
+    return {};
   }
 
   std::size_t place_of(std::vector<Column>::const_iterator column) const {
@@ -276,10 +259,8 @@ class Planner {
     return [this](const std::string& name) { return column_named(name); };
   }
 
-  Trouble choose_identity() {
-    if (auto why = source::choose_identity(table_, target_, '"', finder())) {
-      return *std::move(why);
-    }
+  Planned<void> choose_identity() {
+    TRY(source::choose_identity(table_, target_, '"', finder()));
     table_.identity_is_unique =
         tells_values_apart() && std::ranges::any_of(unique_keys_, [this](const UniqueKey& key) {
           return key.is_logged && !key.can_be_null &&
@@ -303,18 +284,19 @@ class Planner {
         });
   }
 
-  Trouble choose_condition() { return source::choose_condition(table_, target_, finder()); }
+  Planned<void> choose_condition() { return source::choose_condition(table_, target_, finder()); }
 
-  Trouble choose_key() {
+  Planned<void> choose_key() {
     const bool is_full = replica_identity_ == "f";
     const auto key = std::ranges::find_if(unique_keys_, [&](const UniqueKey& each) {
       return is_full ? each.is_primary && each.is_logged : each.names_rows;
     });
     if (key != unique_keys_.end() && !key->is_logged) {
-      return subject() +
-             "has a generated column in its replica identity, which the log does not "
-             "have: ALTER TABLE " +
-             table_.full_name() + " REPLICA IDENTITY FULL";
+      return std::unexpected(
+          subject() +
+          "has a generated column in its replica identity, which the log does not "
+          "have: ALTER TABLE " +
+          table_.full_name() + " REPLICA IDENTITY FULL");
     }
     if (key != unique_keys_.end()) {
       table_.primary_key = key->columns;
@@ -325,32 +307,28 @@ class Planner {
          ++i) {
       table_.columns[is_full ? i : table_.primary_key[i]].replica_key = i + 1;
     }
-    return std::nullopt;
+    return {};
   }
 
-  Trouble check_rights() {
+  Planned<void> check_rights() {
     if (hides_rows_) {
-      return "row security would hide rows of table \"" + wanted_ +
-             "\" from this account: ALTER ROLE " + account_ + " BYPASSRLS";
+      return std::unexpected("row security would hide rows of table \"" + wanted_ +
+                             "\" from this account: ALTER ROLE " + account_ + " BYPASSRLS");
     }
     const auto needed = table_.needed();
     const bool may =
         std::ranges::all_of(needed, [this](std::size_t place) { return may_select_[place]; });
     if (!may) {
-      return "there is no right to read table \"" + wanted_ + "\": GRANT SELECT ON " +
-             table_.full_name() + " TO " + account_;
+      return std::unexpected("there is no right to read table \"" + wanted_ +
+                             "\": GRANT SELECT ON " + table_.full_name() + " TO " + account_);
     }
-    return std::nullopt;
+    return {};
   }
 
-  Trouble check_replica_identities() {
-    const auto has_full_rows =
-        postgres::check_replica_identities(connection_, table_, unique_keys_);
-    if (!has_full_rows) {
-      return has_full_rows.error();
-    }
-    table_.has_full_rows = *has_full_rows;
-    return std::nullopt;
+  Planned<void> check_replica_identities() {
+    table_.has_full_rows =
+        TRY(postgres::check_replica_identities(connection_, table_, unique_keys_));
+    return {};
   }
 
   Connection& connection_;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "follow/number_of.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -94,30 +95,30 @@ std::string lacks_identity(const TablePlan& table,
 
 }  // namespace
 
-Objection check_tables_below(Connection& connection, const TablePlan& table) {
-  const auto odd = connection.ask(
+Planned<void> check_tables_below(Connection& connection, const TablePlan& table) {
+  const auto odd = TRY(connection.ask(
       tree_of(table.oid, "n.nspname, c.relname, c.relkind") + "t.oid <> " +
       std::to_string(table.oid) + " AND (c.relkind = 'f' OR c.relpersistence <> 'p' OR " +
-      (table.is_partitioned ? "false" : "true") + ") ORDER BY 1, 2 LIMIT 1");
-  if (!odd) {
-    return odd.error();
+      (table.is_partitioned ? "false" : "true") + ") ORDER BY 1, 2 LIMIT 1"));
+  if (odd.empty()) {
+    return {};
   }
-  if (odd->empty()) {
-    return std::nullopt;
-  }
-  const std::string name = full_name(odd->front());
+  const std::string name = full_name(odd.front());
   if (!table.is_partitioned) {
-    return subject(table) +
-           "has tables that inherit from it, whose rows SQL shows as its own and the log does "
-           "not; partition it instead, or part them: ALTER TABLE " +
-           name + " NO INHERIT " + table.full_name();
+    return std::unexpected(
+        subject(table) +
+        "has tables that inherit from it, whose rows SQL shows as its own and the log does "
+        "not; partition it instead, or part them: ALTER TABLE " +
+        name + " NO INHERIT " + table.full_name());
   }
-  if (odd->front()[2] == "f") {
-    return subject(table) +
-           "has a foreign table for a partition, whose rows are in no log: ALTER TABLE " +
-           table.full_name() + " DETACH PARTITION " + name;
+  if (odd.front()[2] == "f") {
+    return std::unexpected(
+        subject(table) +
+        "has a foreign table for a partition, whose rows are in no log: ALTER TABLE " +
+        table.full_name() + " DETACH PARTITION " + name);
   }
-  return subject(table) + "has an unlogged partition: ALTER TABLE " + name + " SET LOGGED";
+  return std::unexpected(subject(table) + "has an unlogged partition: ALTER TABLE " + name +
+                         " SET LOGGED");
 }
 
 Expected<std::vector<std::uint32_t>> parts_of(Connection& connection, const TablePlan& table) {
@@ -125,63 +126,57 @@ Expected<std::vector<std::uint32_t>> parts_of(Connection& connection, const Tabl
   if (!table.is_partitioned) {
     return parts;
   }
-  const auto rows = connection.ask(tree_of(table.oid, "t.oid") + "c.relkind <> 'p' ORDER BY t.oid");
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
-  for (const auto& row : *rows) {
+  const auto rows =
+      TRY(connection.ask(tree_of(table.oid, "t.oid") + "c.relkind <> 'p' ORDER BY t.oid"));
+  for (const auto& row : rows) {
     parts.push_back(number_of<std::uint32_t>(row[0]));
   }
   return parts;
 }
 
-Objection check_publication(Connection& connection,
-                            const Place& place,
-                            const TablePlan& table,
-                            std::string& not_published) {
-  const auto publications = connection.ask(
-      "SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate, pubviaroot "
-      "FROM pg_catalog.pg_publication WHERE pubname = " +
-      connection.quoted(place.publication));
-  if (!publications) {
-    return publications.error();
-  }
+Planned<void> check_publication(Connection& connection,
+                                const Place& place,
+                                const TablePlan& table,
+                                std::string& not_published) {
+  const auto publications =
+      TRY(connection.ask("SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate, pubviaroot "
+                         "FROM pg_catalog.pg_publication WHERE pubname = " +
+                         connection.quoted(place.publication)));
   const std::string named = "publication \"" + place.publication + "\" ";
   const std::string publication = quoted_name(place.publication);
   // The application goes on as before, since it has a replica identity by then.
   constexpr const char* kGoesOn = "; nothing changes for the application: ";
-  if (publications->empty()) {
+  if (publications.empty()) {
     not_published = "there is no " + named + "in this database" + kGoesOn + "CREATE PUBLICATION " +
                     publication + " FOR TABLE " + table.full_name() +
                     " WITH (publish_via_partition_root = true)";
-    return std::nullopt;
+    return {};
   }
-  const auto& options = publications->front();
+  const auto& options = publications.front();
   if (options[0] != "t") {
-    return named + "leaves out some kinds of changes: ALTER PUBLICATION " + publication +
-           " SET (publish = 'insert, update, delete, truncate')";
+    return std::unexpected(named + "leaves out some kinds of changes: ALTER PUBLICATION " +
+                           publication + " SET (publish = 'insert, update, delete, truncate')");
   }
   if (options[1] != "t" && table.is_partitioned) {
-    return named + "has rows of partitions under their own names: ALTER PUBLICATION " +
-           publication + " SET (publish_via_partition_root = true)";
+    return std::unexpected(named +
+                           "has rows of partitions under their own names: ALTER PUBLICATION " +
+                           publication + " SET (publish_via_partition_root = true)");
   }
-  const auto tables = connection.ask(
+  const auto tables = TRY(connection.ask(
       "SELECT pg_catalog.to_jsonb(v) ->> 'rowfilter' FROM pg_catalog.pg_publication_tables v "
       "WHERE v.pubname = " +
       connection.quoted(place.publication) + " AND v.schemaname = " +
-      connection.quoted(table.schema) + " AND v.tablename = " + connection.quoted(table.name));
-  if (!tables) {
-    return tables.error();
-  }
-  if (tables->empty()) {
+      connection.quoted(table.schema) + " AND v.tablename = " + connection.quoted(table.name)));
+  if (tables.empty()) {
     not_published = named + "does not have the table" + kGoesOn + "ALTER PUBLICATION " +
                     publication + " ADD TABLE " + table.full_name();
-    return std::nullopt;
+    return {};
   }
-  if (tables->front()[0]) {
-    return named + "leaves out rows of the table: " + publish_all_sql(place, table);
+  if (tables.front()[0]) {
+    return std::unexpected(named +
+                           "leaves out rows of the table: " + publish_all_sql(place, table));
   }
-  return std::nullopt;
+  return {};
 }
 
 std::string publish_all_sql(const Place& place, const TablePlan& table) {
@@ -201,7 +196,7 @@ Planned<bool> check_replica_identities(Connection& connection,
   const std::string partial_rows = tree_of(table.oid, "n.nspname, c.relname") +
                                    "(c.relkind = 'r' OR c.oid = " + std::to_string(table.oid) +
                                    ") AND c.relreplident <> 'f'";
-  const auto lacking = connection.ask(
+  const auto lacking = TRY(connection.ask(
       partial_rows +
       " AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid "
       "AND i.indisvalid AND i.indimmediate AND (c.relreplident = 'd' AND i.indisprimary "
@@ -210,23 +205,17 @@ Planned<bool> check_replica_identities(Connection& connection,
       "]::text[] <@ ARRAY(SELECT a.attname::text FROM pg_catalog.pg_attribute a "
       "WHERE a.attrelid = c.oid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1]))) "
       "ORDER BY 1, 2 LIMIT " +
-      kNamedMost);
-  if (!lacking) {
-    return std::unexpected(lacking.error());
+      kNamedMost));
+  if (!lacking.empty()) {
+    return std::unexpected(lacks_identity(table, unique_keys, lacking));
   }
-  if (!lacking->empty()) {
-    return std::unexpected(lacks_identity(table, unique_keys, *lacking));
-  }
-  const auto partial = connection.ask(partial_rows + " LIMIT 1");
-  if (!partial) {
-    return std::unexpected(partial.error());
-  }
-  return partial->empty();
+  const auto partial = TRY(connection.ask(partial_rows + " LIMIT 1"));
+  return partial.empty();
 }
 
 // Who writes holds a lock on the table, and one on each number that it has, until it has ended.
 Expected<std::vector<Xid>> writers_of(Connection& connection, std::uint32_t table) {
-  const auto rows = connection.ask(
+  const auto rows = TRY(connection.ask(
       "WITH locks AS MATERIALIZED (SELECT l.* FROM pg_catalog.pg_locks l WHERE l.granted) "
       "SELECT DISTINCT x.transactionid, "
       "pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot()) FROM locks l JOIN locks x "
@@ -234,12 +223,9 @@ Expected<std::vector<Xid>> writers_of(Connection& connection, std::uint32_t tabl
       "AND x.mode = 'ExclusiveLock' JOIN pg_catalog.pg_database d ON d.oid = l.database "
       "AND d.datname = current_database() "
       "WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.relation IN (" +
-      tree_of(table, "t.oid") + "true)");
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
+      tree_of(table, "t.oid") + "true)"));
   std::vector<Xid> xids;
-  for (const auto& row : *rows) {
+  for (const auto& row : rows) {
     xids.push_back(whole_xid(number_of<std::uint32_t>(row[0]), number_of<Xid>(row[1])));
   }
   return xids;

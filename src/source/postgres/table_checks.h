@@ -19,9 +19,6 @@
 
 namespace cuckooguard::source::postgres {
 
-// Nothing: it is as it must be.
-using Objection = std::optional<TableTrouble>;
-
 struct UniqueKey {
   std::string name;
   bool is_primary = false;
@@ -33,17 +30,17 @@ struct UniqueKey {
 };
 
 // Its partitions, and tables that inherit from it.
-Objection check_tables_below(Connection& connection, const TablePlan& table);
+Planned<void> check_tables_below(Connection& connection, const TablePlan& table);
 
 // Partitions that have rows themselves; none of a table that is not partitioned.
 Expected<std::vector<std::uint32_t>> parts_of(Connection& connection, const TablePlan& table);
 
 // `not_published`: that it does not have the table at all, to be said when it has what it needs to
 // be published.
-Objection check_publication(Connection& connection,
-                            const Place& place,
-                            const TablePlan& table,
-                            std::string& not_published);
+Planned<void> check_publication(Connection& connection,
+                                const Place& place,
+                                const TablePlan& table,
+                                std::string& not_published);
 // Without a list of columns, and without a condition.
 std::string publish_all_sql(const Place& place, const TablePlan& table);
 

@@ -4,7 +4,7 @@
 #include "postgres/log_follower.h"
 #include "postgres/server.h"
 #include "postgres/table_checks.h"
-#include "source/then.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -19,36 +19,22 @@ constexpr const char* kBeginView =
 }  // namespace
 
 Expected<ReadView> open_view(Connection& connection) {
-  if (auto begun = connection.run(kBeginView); !begun) {
-    return std::unexpected(begun.error());
-  }
-  auto snapshot = current_snapshot(connection);
-  if (!snapshot) {
-    return std::unexpected(snapshot.error());
-  }
-  const auto end = insert_lsn(connection);  // behind it
-  if (!end) {
-    return std::unexpected(end.error());
-  }
-  return ReadView{.snapshot = *std::move(snapshot), .end = LogPosition(*end)};
+  TRY(connection.run(kBeginView));
+  auto snapshot = TRY(current_snapshot(connection));
+  const auto end = TRY(insert_lsn(connection));  // behind it
+  return ReadView{.snapshot = std::move(snapshot), .end = LogPosition(end)};
 }
 
 Expected<TableReader> TableReader::open(const Settings& settings) {
-  auto connection = open_same_server(settings.login, settings.identity);
-  if (!connection) {
-    return std::unexpected(connection.error());
-  }
-  const auto process = connection->value("SELECT pg_catalog.pg_backend_pid()");
-  if (!process) {
-    return std::unexpected(process.error());
-  }
-  TableReader reader(*std::move(connection), settings);
-  reader.process_ = process->value_or("0");
+  auto connection = TRY(open_same_server(settings.login, settings.identity));
+  const auto process = TRY(connection.value("SELECT pg_catalog.pg_backend_pid()"));
+  TableReader reader(std::move(connection), settings);
+  reader.process_ = process.value_or("0");
   return reader;
 }
 
 Expected<LogPosition> TableReader::position() {
-  return then(insert_lsn(connection_), [](pgoutput::Lsn lsn) { return LogPosition(lsn); });
+  return LogPosition(TRY(insert_lsn(connection_)));
 }
 
 Done TableReader::list(TableSet<Log>& tables) {
@@ -68,11 +54,8 @@ Expected<ReadView> TableReader::open_view(const LogPosition& /*from*/,
                                           const std::stop_token& stop) {
   std::vector<Xid> needed =
       tables.loads.ask_applier([](const LogApplier& applier) { return applier.unseen(); });
-  const auto writers = writers_of(connection_, planned_oid_);  // behind its fingerprint
-  if (!writers) {
-    return std::unexpected(writers.error());
-  }
-  needed.insert(needed.end(), writers->begin(), writers->end());
+  const auto writers = TRY(writers_of(connection_, planned_oid_));  // behind its fingerprint
+  needed.insert(needed.end(), writers.begin(), writers.end());
   const TimePoint until = settings_.clock() + kViewWaitMax;
   for (auto pause = kNextViewMin;; pause = std::min(pause * 2, kNextViewMax)) {
     auto view = settings_.open_view(connection_);
@@ -84,9 +67,7 @@ Expected<ReadView> TableReader::open_view(const LogPosition& /*from*/,
     if (hidden == needed.end()) {
       return view;
     }
-    if (auto closed = close_view(); !closed) {
-      return std::unexpected(closed.error());
-    }
+    TRY(close_view());
     if (settings_.clock() > until || !pause_for(pause, stop)) {
       return failed("transaction " + std::to_string(*hidden) +
                     " writes to the table, or is in the server's log, and nobody sees it "

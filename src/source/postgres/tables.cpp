@@ -8,6 +8,7 @@
 #include "follow/number_of.h"
 #include "postgres/fingerprints.h"
 #include "postgres/table.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -58,12 +59,9 @@ std::string TablePlan::count_sql() const {
 Planned<std::vector<std::string>> find_tables(Connection& connection,
                                               const Place& place,
                                               std::span<const std::string> wanted) {
-  const auto there = ask_fingerprints(connection, place.schema, place.publication, wanted);
-  if (!there) {
-    return std::unexpected(there.error());
-  }
+  const auto there = TRY(ask_fingerprints(connection, place.schema, place.publication, wanted));
   std::vector<std::string> tables;
-  std::ranges::copy(*there | std::views::keys, std::back_inserter(tables));
+  std::ranges::copy(there | std::views::keys, std::back_inserter(tables));
   for (const std::string& name : wanted) {
     if (!config::is_table_pattern(name) && std::ranges::count(tables, name) == 0) {
       tables.push_back(name);
@@ -73,7 +71,7 @@ Planned<std::vector<std::string>> find_tables(Connection& connection,
 }
 
 Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection, const Place& place) {
-  const auto rows = connection.ask(
+  const auto rows = TRY(connection.ask(
       "SELECT c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), t.oid, "
       "t.typtype, t.typname, COALESCE(l.collisdeterministic, true), "
       "pg_catalog.current_setting('server_encoding') FROM pg_catalog.pg_class c JOIN "
@@ -85,12 +83,9 @@ Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection, cons
       "a.attcollation WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname = " +
       connection.quoted(place.schema) +
       " AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND "
-      "pg_catalog.has_any_column_privilege(c.oid, 'SELECT') ORDER BY c.relname, k.n");
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
+      "pg_catalog.has_any_column_privilege(c.oid, 'SELECT') ORDER BY c.relname, k.n"));
   std::vector<KeyedTable> tables;
-  for (const auto& row : *rows) {
+  for (const auto& row : rows) {
     if (tables.empty() || tables.back().name != row[0]) {
       tables.push_back({.name = row[0].value_or(""), .primary_key = {}});
     }
@@ -114,18 +109,16 @@ Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection, cons
 }
 
 Expected<TableEstimate> size_of_table(Connection& connection, const TablePlan& plan) {
-  const auto planned = connection.value("EXPLAIN (FORMAT JSON) SELECT FROM " + plan.full_name());
-  if (!planned) {
-    return std::unexpected(planned.error());
-  }
-  TableEstimate size{.rows = planned_rows(planned->value_or(""))};
+  const auto planned =
+      TRY(connection.value("EXPLAIN (FORMAT JSON) SELECT FROM " + plan.full_name()));
+  TableEstimate size{.rows = planned_rows(planned.value_or(""))};
   if (!plan.grows) {
     return size;
   }
   // What the sequence has given away, if we may see it; and the largest that there is, where an
   // index knows it.
   const std::string& column = plan.columns[plan.identity.front()].name;
-  const auto last = connection.value(
+  const auto last = TRY(connection.value(
       "SELECT GREATEST((SELECT s.last_value FROM pg_catalog.pg_class c JOIN "
       "pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_sequences s ON "
       "s.sequencename = c.relname AND s.schemaname = n.nspname WHERE c.oid = "
@@ -135,11 +128,8 @@ Expected<TableEstimate> size_of_table(Connection& connection, const TablePlan& p
       (plan.identity_is_unique
            ? "(SELECT pg_catalog.max(" + quoted_name(column) + ") FROM " + plan.full_name() + ")"
            : std::string("0")) +
-      ", 0)");
-  if (!last) {
-    return std::unexpected(last.error());
-  }
-  size.next_id = number_of(*last) + 1;
+      ", 0)"));
+  size.next_id = number_of(last) + 1;
   return size;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "source/then.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::sqlite {
 
@@ -168,23 +168,19 @@ std::string quoted_text(std::string_view text) {
 Expected<std::int64_t> number(const Database& database,
                               std::string_view sql,
                               std::string_view name) {
-  auto statement = database.prepare(sql);
-  if (!statement) {
-    return std::unexpected(statement.error());
-  }
+  auto statement = TRY(database.prepare(sql));
   if (!name.empty()) {
-    statement->bind(1, name);
+    statement.bind(1, name);
   }
-  return then(statement->step(),
-              [&statement](bool has_row) { return has_row ? statement->integer(0) : 0; });
+  const bool has_row = TRY(statement.step());
+  return has_row ? statement.integer(0) : 0;
 }
 
 Expected<std::uint64_t> count(const Database& database,
                               std::string_view sql,
                               std::string_view name) {
-  return then(number(database, sql, name), [](std::int64_t found) {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, found));
-  });
+  const std::int64_t found = TRY(number(database, sql, name));
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, found));
 }
 
 }  // namespace cuckooguard::source::sqlite

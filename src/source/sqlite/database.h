@@ -21,6 +21,8 @@
 
 #include <sqlite3.h>
 
+#include "text/try.h"
+
 namespace cuckooguard::source::sqlite {
 
 inline constexpr int kPrimaryCode =
@@ -106,22 +108,16 @@ Done each_row(const Database& database,
               std::string_view sql,
               std::string_view name,
               const Take& take) {
-  auto statement = database.prepare(sql);
-  if (!statement) {
-    return std::unexpected(statement.error());
-  }
+  auto statement = TRY(database.prepare(sql));
   if (!name.empty()) {
-    statement->bind(1, name);
+    statement.bind(1, name);
   }
   for (;;) {
-    const auto row = statement->step();
+    const auto row = TRY(statement.step());
     if (!row) {
-      return std::unexpected(row.error());
-    }
-    if (!*row) {
       return {};
     }
-    take(*statement);
+    take(statement);
   }
 }
 

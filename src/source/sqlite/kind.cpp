@@ -12,6 +12,7 @@
 #include "sqlite/table.h"
 #include "sqlite/tables.h"
 #include "sqlite/trigger_log.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::sqlite {
 namespace {
@@ -77,27 +78,15 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
   if (!database) {
     return std::unexpected(settings.path + ": " + database.error().what);
   }
-  const auto tables = list_tables(*database, target.settings.source.tables);
-  if (!tables) {
-    return std::unexpected(tables.error().what);
-  }
+  const auto tables = TRY(in_words(list_tables(*database, target.settings.source.tables)));
   std::vector<TableSize> sizes;
-  for (const std::string& table : *tables) {
-    const auto plan = plan_table(*database, target, table);
-    if (!plan) {
-      return std::unexpected(source::words_of(plan.error()));
-    }
-    const auto rows = count(*database, plan->count_sql());
-    if (!rows) {
-      return std::unexpected(rows.error().what);
-    }
-    TableSize& size = sizes.emplace_back(TableSize{.table = plan->table, .rows = *rows});
+  for (const std::string& table : tables) {
+    const auto plan = TRY(in_words(plan_table(*database, target, table)));
+    const auto rows = TRY(in_words(count(*database, plan.count_sql())));
+    TableSize& size = sizes.emplace_back(TableSize{.table = plan.table, .rows = rows});
     if (settings.follow == config::Follow::triggers) {
-      const auto logged = plan_logged_table(*database, target, table);
-      if (!logged) {
-        return std::unexpected(source::words_of(logged.error()));
-      }
-      size.deletes = chosen_deletes(target.settings.filter.deletes, logged->identity_is_unique);
+      const auto logged = TRY(in_words(plan_logged_table(*database, target, table)));
+      size.deletes = chosen_deletes(target.settings.filter.deletes, logged.identity_is_unique);
     }
   }
   return sizes;

@@ -10,6 +10,7 @@
 #include "source/chosen_deletes.h"
 #include "sqlite/snapshot.h"
 #include "sqlite/trigger_install.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::sqlite {
 namespace {
@@ -50,12 +51,9 @@ Expected<bool> LogTable::plan(const Database& database, const MissingWords& word
   }
   std::vector<LogObject> wanted = log_objects();
   std::ranges::move(table->triggers(), std::back_inserter(wanted));
-  const auto missing = missing_objects(database, wanted);
-  if (!missing) {
-    return std::unexpected(missing.error());
-  }
-  if (!missing->empty()) {
-    refuse(words(missing->front()));
+  const auto missing = TRY(missing_objects(database, wanted));
+  if (!missing.empty()) {
+    refuse(words(missing.front()));
     return false;
   }
   table_ = *std::move(table);
@@ -353,15 +351,11 @@ LogFollower::Duration LogFollower::catch_up(TimePoint at, const std::stop_token&
 }
 
 Done LogFollower::read(const Database& database, TimePoint at, const std::stop_token& stop) {
-  if (auto planned = plan(database); !planned) {
-    return planned;
-  }
+  TRY(plan(database));
   if (std::ranges::none_of(tables_, &LogTable::is_planned)) {
     return {};
   }
-  if (auto followed = follow_log(database, at); !followed) {
-    return followed;
-  }
+  TRY(follow_log(database, at));
   for (LogTable& table : tables_) {
     if (!table.is_due(at)) {
       continue;
@@ -371,19 +365,14 @@ Done LogFollower::read(const Database& database, TimePoint at, const std::stop_t
         at_(SnapshotPoint::row);
       }
     };
-    if (auto loaded = table.load(database, stop, at_check); !loaded) {
-      return loaded;
-    }
+    TRY(table.load(database, stop, at_check));
   }
   return {};
 }
 
 Done LogFollower::plan(const Database& database) {
-  const auto schema = number(database, "PRAGMA schema_version");
-  if (!schema) {
-    return std::unexpected(schema.error());
-  }
-  if (schema_ == *schema) {
+  const auto schema = TRY(number(database, "PRAGMA schema_version"));
+  if (schema_ == schema) {
     return {};
   }
   if (schema_) {
@@ -394,25 +383,16 @@ Done LogFollower::plan(const Database& database) {
     return missing_words(missing, settings_.path);
   };
   for (LogTable& table : tables_) {
-    const auto has_log = table.plan(database, words);
-    if (!has_log) {
-      return std::unexpected(has_log.error());
-    }
-    log_is_missing_ = log_is_missing_ || !*has_log;
+    const auto has_log = TRY(table.plan(database, words));
+    log_is_missing_ = log_is_missing_ || !has_log;
   }
-  schema_ = *schema;
+  schema_ = schema;
   return {};
 }
 
 Done LogFollower::follow_log(const Database& database, TimePoint at) {
-  if (auto checked = check_position(database); !checked) {
-    return checked;
-  }
-  const auto newest = newest_mark(database);
-  if (!newest) {
-    return std::unexpected(newest.error());
-  }
-  const std::optional<LogMark>& mark = *newest;
+  TRY(check_position(database));
+  const std::optional<LogMark> mark = TRY(newest_mark(database));
   if (!mark) {
     schema_.reset();  // all anew as soon as there is a row
     for (LogTable& table : tables_) {
@@ -422,9 +402,7 @@ Done LogFollower::follow_log(const Database& database, TimePoint at) {
     return {};
   }
   for (LogTable& table : tables_) {
-    if (auto gathered = table.gather(log_, database, position_); !gathered) {
-      return gathered;
-    }
+    TRY(table.gather(log_, database, position_));
   }
   position_ = *mark;
   for (LogTable& table : tables_) {
@@ -440,11 +418,8 @@ Done LogFollower::check_position(const Database& database) {
   if (std::ranges::none_of(tables_, &LogTable::is_in_step)) {
     return {};
   }
-  const auto is_there = has_mark(database, position_);
+  const auto is_there = TRY(has_mark(database, position_));
   if (!is_there) {
-    return std::unexpected(is_there.error());
-  }
-  if (!*is_there) {
     for (LogTable& table : tables_) {
       table.put_out_of_step("the trigger log does not go back far enough: reading all rows");
     }

@@ -2,8 +2,8 @@
 #include <string_view>
 #include <utility>
 
-#include "source/then.h"
 #include "sqlite/log_follower.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::sqlite {
 namespace {
@@ -13,17 +13,11 @@ using Event = TouchedRows::Event;
 Expected<std::optional<LogMark>> mark_of(const Database& database,
                                          std::string_view sql,
                                          std::int64_t seq) {
-  auto statement = database.prepare(sql);
-  if (!statement) {
-    return std::unexpected(statement.error());
-  }
-  statement->bind(1, seq);
-  const auto row = statement->step();
-  if (!row) {
-    return std::unexpected(row.error());
-  }
-  return *row ? std::optional(LogMark{.seq = statement->integer(0), .mark = statement->integer(1)})
-              : std::nullopt;
+  auto statement = TRY(database.prepare(sql));
+  statement.bind(1, seq);
+  const auto row = TRY(statement.step());
+  return row ? std::optional(LogMark{.seq = statement.integer(0), .mark = statement.integer(1)})
+             : std::nullopt;
 }
 
 }  // namespace
@@ -36,9 +30,9 @@ Expected<std::optional<LogMark>> newest_mark(const Database& database) {
 }
 
 Expected<bool> has_mark(const Database& database, const LogMark& mark) {
-  return then(
-      mark_of(database, "SELECT seq, mark FROM main.cuckooguard_log WHERE seq = ?1", mark.seq),
-      [&mark](const std::optional<LogMark>& found) { return found == mark; });
+  const std::optional<LogMark> found =
+      TRY(mark_of(database, "SELECT seq, mark FROM main.cuckooguard_log WHERE seq = ?1", mark.seq));
+  return found == mark;
 }
 
 LogReader::LogReader() : name_low_(filter::random_secret()), name_high_(filter::random_secret()) {}
@@ -47,25 +41,17 @@ Planned<TouchedRows> LogReader::read(const Database& database,
                                      const LoggedTable& table,
                                      Feed& feed,
                                      const LogMark& from) {
-  auto changes = database.prepare(table.changes_sql());
-  if (!changes) {
-    return std::unexpected(changes.error());
-  }
-  changes->bind(1, from.seq);
-  changes->bind(2, table.stream());
+  auto changes = TRY(database.prepare(table.changes_sql()));
+  changes.bind(1, from.seq);
+  changes.bind(2, table.stream());
   TouchedRows touched;
   Row row(table.plan);
   for (;;) {
-    const auto has_row = changes->step();
+    const auto has_row = TRY(changes.step());
     if (!has_row) {
-      return std::unexpected(has_row.error());
-    }
-    if (!*has_row) {
       break;
     }
-    if (auto added = add(table, feed, *changes, row, touched); !added) {
-      return std::unexpected(std::move(added.error()));
-    }
+    TRY(add(table, feed, changes, row, touched));
   }
   if (!touched.is_explained()) {
     return std::unexpected("the trigger log does not explain table \"" + table.plan.table + "\"");

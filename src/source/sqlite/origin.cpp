@@ -6,6 +6,7 @@
 #include "source/feeds.h"
 #include "sqlite/snapshot.h"
 #include "sqlite/tables.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::sqlite {
 namespace {
@@ -13,9 +14,7 @@ namespace {
 class ReadTransaction {
  public:
   static Expected<ReadTransaction> begin(const Database& database) {
-    if (auto begun = database.run("BEGIN"); !begun) {
-      return std::unexpected(begun.error());
-    }
+    TRY(database.run("BEGIN"));
     return ReadTransaction(database);
   }
   ReadTransaction(ReadTransaction&& other) noexcept
@@ -120,14 +119,10 @@ Sighting DatabaseOrigin::look() {
 
 Snapshot DatabaseOrigin::take(Feeds& feeds, const std::stop_token& stop) {
   const auto read = [&](const Database& database) -> Done {
-    if (auto found = find_tables(feeds); !found) {
-      return found;
-    }
+    TRY(find_tables(feeds));
     SnapshotReader snapshot(database, stop, [this] { pass(SnapshotPoint::row); });
     for (Feed& feed : feeds) {
-      if (auto read_table = snapshot.read(feed); !read_table) {
-        return read_table;
-      }
+      TRY(snapshot.read(feed));
     }
     return {};
   };
@@ -160,23 +155,12 @@ Snapshot DatabaseOrigin::take(const Read& read, const std::stop_token& stop) {
 Done DatabaseOrigin::read_in_transaction(const Read& read, const std::stop_token& stop) {
   const Database& database = open_->database;
   const std::stop_callback interrupt(stop, [&database] { database.interrupt(); });
-  const auto transaction = ReadTransaction::begin(database);
-  if (!transaction) {
-    return std::unexpected(transaction.error());
-  }
+  const auto transaction = TRY(ReadTransaction::begin(database));
   pass(SnapshotPoint::begun);
-  const auto read_version = version();
-  if (!read_version) {
-    return std::unexpected(read_version.error());
-  }
-  snapshot_version_ = *read_version;
+  snapshot_version_ = TRY(version());
   pass(SnapshotPoint::versioned);
-  if (auto remembered = remember_stamp(); !remembered) {
-    return remembered;
-  }
-  if (auto done = read(database); !done) {
-    return done;
-  }
+  TRY(remember_stamp());
+  TRY(read(database));
   pass(SnapshotPoint::read);
   return {};
 }
@@ -186,26 +170,17 @@ Done DatabaseOrigin::find_tables(Feeds& feeds) const {
     if (target.settings.source.is_one_table()) {
       continue;
     }
-    const auto tables = list_tables(open_->database, target.settings.source.tables);
-    if (!tables) {
-      return std::unexpected(tables.error());
-    }
-    feeds.set_tables(target, *tables);
+    const auto tables = TRY(list_tables(open_->database, target.settings.source.tables));
+    feeds.set_tables(target, tables);
   }
   return {};
 }
 
 Done DatabaseOrigin::remember_stamp() {
   snapshot_stamp_.reset();
-  auto mode = open_->database.prepare("PRAGMA journal_mode");
-  if (!mode) {
-    return std::unexpected(mode.error());
-  }
-  const auto row = mode->step();
-  if (!row) {
-    return std::unexpected(row.error());
-  }
-  if (*row && mode->bytes(0) == "wal") {
+  auto mode = TRY(open_->database.prepare("PRAGMA journal_mode"));
+  const auto row = TRY(mode.step());
+  if (row && mode.bytes(0) == "wal") {
     return {};
   }
   if (const auto stamp = stamp_of_path(path_)) {
@@ -232,11 +207,7 @@ std::vector<Refusal> DatabaseOrigin::check(std::span<const Target> targets) {
 Done DatabaseOrigin::check(const Target& target, std::vector<Refusal>& refusals) const {
   auto tables = target.settings.source.tables;
   if (!target.settings.source.is_one_table()) {
-    auto listed = list_tables(open_->database, tables);
-    if (!listed) {
-      return std::unexpected(listed.error());
-    }
-    tables = *std::move(listed);
+    tables = TRY(list_tables(open_->database, tables));
   }
   for (const std::string& table : tables) {
     const auto plan = plan_table(open_->database, target, table);

@@ -8,6 +8,7 @@
 #include "sqlite/rows.h"
 #include "sqlite/table.h"
 #include "sqlite/tables.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::sqlite {
 namespace {
@@ -36,20 +37,12 @@ class DatabaseRowLookup final : public RowLookup {
 
  private:
   Has look(const Target& target, std::string_view identity, const std::stop_token& stop) override {
-    const auto database = Database::open_read_only(path_);
-    if (!database) {
-      return std::unexpected(database.error().what);
-    }
-    const std::stop_callback wake(stop, [&database] { database->interrupt(); });
-    if (const auto begun = database->run("BEGIN"); !begun) {
-      return std::unexpected(begun.error().what);
-    }
-    const auto tables = list_tables(*database, target.settings.source.tables);
-    if (!tables) {
-      return std::unexpected(tables.error().what);
-    }
-    for (const std::string& table : *tables) {
-      const Has has = table_has(*database, target, table, identity);
+    const auto database = TRY(in_words(Database::open_read_only(path_)));
+    const std::stop_callback wake(stop, [&database] { database.interrupt(); });
+    TRY(in_words(database.run("BEGIN")));
+    const auto tables = TRY(in_words(list_tables(database, target.settings.source.tables)));
+    for (const std::string& table : tables) {
+      const Has has = table_has(database, target, table, identity);
       if (!has || *has) {
         return has;
       }
@@ -61,30 +54,21 @@ class DatabaseRowLookup final : public RowLookup {
                 const Target& target,
                 const std::string& table,
                 std::string_view identity) {
-    const auto plan = plan_table(database, target, table);
-    if (!plan) {
-      return std::unexpected(source::words_of(plan.error()));
-    }
-    const auto values = keyspace::values_of_identity(identity, plan->columns.size());
-    auto statement = database.prepare(plan->select_sql() + where_sql(*plan, values));
-    if (!statement) {
-      return std::unexpected(statement.error().what);
-    }
+    const auto plan = TRY(in_words(plan_table(database, target, table)));
+    const auto values = keyspace::values_of_identity(identity, plan.columns.size());
+    auto statement = TRY(in_words(database.prepare(plan.select_sql() + where_sql(plan, values))));
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!plan->columns[i].is_uuid) {
-        statement->bind(static_cast<int>(i) + 1, values[i]);
+      if (!plan.columns[i].is_uuid) {
+        statement.bind(static_cast<int>(i) + 1, values[i]);
       }
     }
-    Row row(*plan);
+    Row row(plan);
     for (std::size_t seen = 0; seen < kRowsMax; ++seen) {
-      const auto has_row = statement->step();
+      const auto has_row = TRY(in_words(statement.step()));
       if (!has_row) {
-        return std::unexpected(has_row.error().what);
-      }
-      if (!*has_row) {
         return false;
       }
-      if (row.read(*statement) && row.counts() && is_it(target, row.values(), identity)) {
+      if (row.read(statement) && row.counts() && is_it(target, row.values(), identity)) {
         return true;
       }
     }

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "sqlite/rows.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::sqlite {
 
@@ -42,26 +43,17 @@ Expected<SnapshotReader::Reading> SnapshotReader::read_table(Feed& feed,
                                                              const TablePlan& plan,
                                                              filter::DeleteMode deletes) {
   // Counting takes a tenth of the time of reading, and the filter then has its right size at once.
-  const auto rows = count(database_, plan.count_sql());
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
-  auto statement = database_.prepare(plan.select_sql());
-  if (!statement) {
-    return std::unexpected(statement.error());
-  }
-  if (feed.begin(*rows, deletes) == Feed::Intake::refused) {
+  const auto rows = TRY(count(database_, plan.count_sql()));
+  auto statement = TRY(database_.prepare(plan.select_sql()));
+  if (feed.begin(rows, deletes) == Feed::Intake::refused) {
     return Reading::finished;
   }
   if (plan.grows) {
     const auto used =
-        count(database_, plan.largest_id_sql(), plan.is_autoincrement ? plan.table : "");
-    if (!used) {
-      return std::unexpected(used.error());
-    }
-    feed.ids_grow(*used);
+        TRY(count(database_, plan.largest_id_sql(), plan.is_autoincrement ? plan.table : ""));
+    feed.ids_grow(used);
   }
-  return read_rows(feed, plan, *statement);
+  return read_rows(feed, plan, statement);
 }
 
 Expected<SnapshotReader::Reading> SnapshotReader::read_rows(Feed& feed,
@@ -69,16 +61,13 @@ Expected<SnapshotReader::Reading> SnapshotReader::read_rows(Feed& feed,
                                                             Statement& statement) {
   Row row(plan);
   for (std::uint64_t count = 1;; ++count) {
-    const auto has_row = statement.step();
-    if (!has_row) {
-      return std::unexpected(has_row.error());
-    }
-    if (*has_row && !row.read(statement)) {
+    const auto has_row = TRY(statement.step());
+    if (has_row && !row.read(statement)) {
       feed.refuse(filter::State::unsynced, row.refusal());
       return Reading::finished;
     }
     auto intake = Feed::Intake::taken;
-    if (!*has_row) {
+    if (!has_row) {
       intake = feed.complete();
     } else if (row.counts()) {
       intake = feed.add(row.values());
@@ -86,7 +75,7 @@ Expected<SnapshotReader::Reading> SnapshotReader::read_rows(Feed& feed,
     if (intake == Feed::Intake::too_small) {
       return Reading::too_small;
     }
-    if (!*has_row || intake == Feed::Intake::refused) {
+    if (!has_row || intake == Feed::Intake::refused) {
       return Reading::finished;
     }
     if (count % kRowsPerCheck == 0) {

@@ -8,6 +8,7 @@
 
 #include "config/nearest.h"
 #include "sqlite/column.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::sqlite {
 namespace {
@@ -26,8 +27,7 @@ std::vector<std::string_view> views_of(const std::vector<std::string>& names) {
 Planned<Table> find_table(const Database& database, const std::string& wanted) {
   std::vector<std::string> names;
   std::optional<Table> found;
-  const auto read =
-      each_row(database,
+  TRY(each_row(database,
                "SELECT name, type, wr, strict FROM pragma_table_list WHERE schema = 'main' AND "
                "name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
                "",
@@ -39,10 +39,7 @@ Planned<Table> find_table(const Database& database, const std::string& wanted) {
                                  .without_rowid = row.integer(2) != 0,
                                  .strict = row.integer(3) != 0};
                  }
-               });
-  if (!read) {
-    return std::unexpected(read.error());
-  }
+               }));
   if (!found) {
     return std::unexpected("there is no table \"" + wanted + "\"" +
                            config::suggestion(wanted, views_of(names)));
@@ -73,13 +70,10 @@ Planned<bool> is_rowid_alias(const Database& database,
     return false;
   }
   bool has_index = false;  // INTEGER PRIMARY KEY DESC has one (lang_createtable.html 5)
-  const auto read = each_row(database,
-                             "SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk'",
-                             table.name,
-                             [&has_index](const Statement&) { has_index = true; });
-  if (!read) {
-    return std::unexpected(read.error());
-  }
+  TRY(each_row(database,
+               "SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk'",
+               table.name,
+               [&has_index](const Statement&) { has_index = true; }));
   return !has_index;
 }
 
@@ -125,17 +119,14 @@ Planned<void> choose_condition(const Selection& from, TablePlan& plan) {
   using Form = ConditionColumn::Form;
   plan.condition = from.target.settings.source.where;
   for (const std::string& name : plan.condition.columns()) {
-    const auto column = column_named(from.columns, from.table, name);
-    if (!column) {
-      return std::unexpected(column.error());
-    }
+    const auto column = TRY(column_named(from.columns, from.table, name));
     const auto use = plan.condition.use_of(plan.condition_columns.size());
-    if (auto why = undecidable(**column, use)) {
+    if (auto why = undecidable(*column, use)) {
       return std::unexpected("where: " + *why);
     }
-    const bool is_text = (*column)->affinity == Affinity::text;
+    const bool is_text = column->affinity == Affinity::text;
     plan.condition_columns.push_back(
-        {.name = (*column)->name,
+        {.name = column->name,
          .form = !use.compares() ? Form::null_only : (is_text ? Form::text : Form::integer)});
   }
   return {};
@@ -143,19 +134,16 @@ Planned<void> choose_condition(const Selection& from, TablePlan& plan) {
 
 Planned<std::vector<Column>> columns_of(const Database& database, const Table& table) {
   std::vector<Column> columns;
-  const auto read = each_row(database,
-                             "SELECT name, type, pk FROM pragma_table_xinfo(?1)",
-                             table.name,
-                             [&](const Statement& row) {
-                               columns.push_back({.table = table.name,
-                                                  .name = std::string(row.bytes(0)),
-                                                  .declared_type = std::string(row.bytes(1)),
-                                                  .collation = "",
-                                                  .primary_key = static_cast<int>(row.integer(2))});
-                             });
-  if (!read) {
-    return std::unexpected(read.error());
-  }
+  TRY(each_row(database,
+               "SELECT name, type, pk FROM pragma_table_xinfo(?1)",
+               table.name,
+               [&](const Statement& row) {
+                 columns.push_back({.table = table.name,
+                                    .name = std::string(row.bytes(0)),
+                                    .declared_type = std::string(row.bytes(1)),
+                                    .collation = "",
+                                    .primary_key = static_cast<int>(row.integer(2))});
+               }));
   for (Column& column : columns) {
     column.affinity = affinity_of(column.declared_type, table.strict);
     column.collation = upper_case(database.collation(table.name, column.name).value_or(""));
@@ -189,23 +177,13 @@ std::string TablePlan::largest_id_sql() const {
 Planned<TablePlan> plan_table(const Database& database,
                               const Target& target,
                               const std::string& wanted) {
-  const auto table = find_table(database, wanted);
-  if (!table) {
-    return std::unexpected(table.error());
-  }
-  const auto columns = columns_of(database, *table);
-  if (!columns) {
-    return std::unexpected(columns.error());
-  }
-  const Selection from{.target = target, .table = *table, .columns = *columns};
-  TablePlan plan{.table = table->name, .columns = {}, .uuid_order = target.settings.source.uuids};
+  const auto table = TRY(find_table(database, wanted));
+  const auto columns = TRY(columns_of(database, table));
+  const Selection from{.target = target, .table = table, .columns = columns};
+  TablePlan plan{.table = table.name, .columns = {}, .uuid_order = target.settings.source.uuids};
   const Column* last = nullptr;
   for (const std::string& placeholder : target.keyspace.identity_columns(target.ns)) {
-    const auto column = choose_column(from, placeholder);
-    if (!column) {
-      return std::unexpected(column.error());
-    }
-    last = *column;
+    last = TRY(choose_column(from, placeholder));
     const keyspace::Placeholder& named = placeholder_named(target, placeholder);
     const bool is_uuid = named.type == keyspace::ValueType::uuid && last->has_bytes();
     plan.columns.push_back(
@@ -214,16 +192,11 @@ Planned<TablePlan> plan_table(const Database& database,
          .is_key_text = !named.is_integer() && !named.rest,
          .is_uuid = is_uuid});
   }
-  if (auto chosen = choose_condition(from, plan); !chosen) {
-    return std::unexpected(chosen.error());
-  }
+  TRY(choose_condition(from, plan));
   if (target.keyspace.identity_is_integer(target.ns) && last != nullptr) {
-    const auto grows = is_rowid_alias(database, *table, *columns, *last);
-    if (!grows) {
-      return std::unexpected(grows.error());
-    }
-    plan.grows = *grows;
-    plan.is_autoincrement = *grows && database.is_autoincrement(table->name, last->name);
+    const auto grows = TRY(is_rowid_alias(database, table, columns, *last));
+    plan.grows = grows;
+    plan.is_autoincrement = grows && database.is_autoincrement(table.name, last->name);
   }
   return plan;
 }

@@ -4,6 +4,7 @@
 
 #include "config/table_pattern.h"
 #include "sqlite/column.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::sqlite {
 
@@ -11,7 +12,7 @@ Expected<std::vector<std::string>> list_tables(const Database& database,
                                                std::span<const std::string> wanted) {
   using config::NameCase;
   std::vector<std::string> tables;
-  const auto read = each_row(
+  TRY(each_row(
       database,
       "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' AND name NOT "
       "LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
@@ -20,10 +21,7 @@ Expected<std::vector<std::string>> list_tables(const Database& database,
         if (config::matches_any_table(wanted, row.bytes(0), NameCase::ignored)) {
           tables.emplace_back(row.bytes(0));
         }
-      });
-  if (!read) {
-    return std::unexpected(read.error());
-  }
+      }));
   for (const std::string& name : wanted) {
     const bool is_there = std::ranges::any_of(tables, [&name](const std::string& table) {
       return config::matches_table(name, table, NameCase::ignored);
@@ -37,7 +35,7 @@ Expected<std::vector<std::string>> list_tables(const Database& database,
 
 Expected<std::vector<KeyedTable>> list_keyed_tables(const Database& database) {
   std::vector<KeyedTable> tables;
-  const auto read = each_row(
+  TRY(each_row(
       database,
       "SELECT t.name, c.name, c.type, t.strict, c.pk FROM pragma_table_list t, "
       "pragma_table_xinfo(t.name) c WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT "
@@ -59,10 +57,7 @@ Expected<std::vector<KeyedTable>> list_keyed_tables(const Database& database) {
         tables.back().primary_key.push_back(column.affinity == Affinity::integer
                                                 ? placeholder_for(column, {":int64"})
                                                 : placeholder_for(column, {"", "|ci", ":uuid"}));
-      });
-  if (!read) {
-    return std::unexpected(read.error());
-  }
+      }));
   return tables;
 }
 

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "sqlite/origin.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::sqlite {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 Expected<std::vector<std::string>> other_triggers(const Database& database,
                                                   const std::vector<LogObject>& wanted) {
   std::vector<std::string> others;
-  const auto read = each_row(
+  TRY(each_row(
       database,
       "SELECT name FROM main.sqlite_schema WHERE type = 'trigger' AND substr(name, 1, 12) = "
       "'cuckooguard ' ORDER BY name",
@@ -24,10 +25,7 @@ Expected<std::vector<std::string>> other_triggers(const Database& database,
         if (std::ranges::find(wanted, name, &LogObject::name) == wanted.end()) {
           others.push_back(std::move(name));
         }
-      });
-  if (!read) {
-    return std::unexpected(read.error());
-  }
+      }));
   return others;
 }
 
@@ -36,11 +34,8 @@ Planned<std::vector<LogObject>> wanted_log(const Database& database,
   std::vector<LogObject> wanted = log_objects();
   for (const Target& target : targets) {
     for (const std::string& name : target.settings.source.tables) {
-      const auto table = plan_logged_table(database, target, name);
-      if (!table) {
-        return std::unexpected(table.error());
-      }
-      for (LogObject& trigger : table->triggers()) {
+      const auto table = TRY(plan_logged_table(database, target, name));
+      for (LogObject& trigger : table.triggers()) {
         if (std::ranges::find(wanted, trigger.name, &LogObject::name) == wanted.end()) {
           wanted.push_back(std::move(trigger));  // several namespaces can be made of one column
         }
@@ -58,9 +53,7 @@ Error error_of(TableTrouble trouble) {
 }
 
 Done install_in(const Database& database, std::span<const Target> targets) {
-  if (auto begun = database.run("BEGIN IMMEDIATE"); !begun) {
-    return begun;
-  }
+  TRY(database.run("BEGIN IMMEDIATE"));
   const auto missing = missing_log(database, targets);
   Done done = missing ? database.run_all(creation_sql(*missing))
                       : Done(std::unexpected(error_of(missing.error())));
@@ -92,25 +85,15 @@ std::string script(const std::vector<LogObject>& missing, const std::vector<std:
 
 Planned<std::vector<LogObject>> missing_log(const Database& database,
                                             std::span<const Target> targets) {
-  const auto wanted = wanted_log(database, targets);
-  if (!wanted) {
-    return std::unexpected(wanted.error());
-  }
-  auto missing = missing_objects(database, *wanted);
-  if (!missing) {
-    return std::unexpected(std::move(missing.error()));
-  }
-  return *std::move(missing);
+  const auto wanted = TRY(wanted_log(database, targets));
+  return missing_objects(database, wanted);
 }
 
 Done install_trigger_log(const std::string& path,
                          std::span<const Target> targets,
                          std::chrono::milliseconds patience) {
-  const auto database = Database::open_to_write(path, patience);
-  if (!database) {
-    return std::unexpected(database.error());
-  }
-  return install_in(*database, targets);
+  const auto database = TRY(Database::open_to_write(path, patience));
+  return install_in(database, targets);
 }
 
 std::expected<std::string, std::vector<Refusal>> trigger_log_sql(const std::string& path,
@@ -125,15 +108,9 @@ std::expected<std::string, std::vector<Refusal>> trigger_log_sql(const std::stri
     if (!wanted) {
       return std::unexpected(error_of(wanted.error()));
     }
-    const auto missing = missing_objects(database, *wanted);
-    if (!missing) {
-      return std::unexpected(missing.error());
-    }
-    const auto others = other_triggers(database, *wanted);
-    if (!others) {
-      return std::unexpected(others.error());
-    }
-    sql = script(*missing, *others);
+    const auto missing = TRY(missing_objects(database, *wanted));
+    const auto others = TRY(other_triggers(database, *wanted));
+    sql = script(missing, others);
     return {};
   };
   const Snapshot taken = origin.take(read, {});

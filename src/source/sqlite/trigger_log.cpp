@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "text/try.h"
+
 namespace cuckooguard::source::sqlite {
 namespace {
 
@@ -266,18 +268,15 @@ std::vector<LogObject> log_objects() {
 
 Expected<std::vector<LogObject>> missing_objects(const Database& database,
                                                  const std::vector<LogObject>& wanted) {
-  auto statement = database.prepare(
-      "SELECT 1 FROM main.sqlite_schema WHERE type = ?1 AND name = ?2 AND sql = ?3");
-  if (!statement) {
-    return std::unexpected(statement.error());
-  }
+  auto statement = TRY(database.prepare(
+      "SELECT 1 FROM main.sqlite_schema WHERE type = ?1 AND name = ?2 AND sql = ?3"));
   std::vector<LogObject> missing;
   for (const LogObject& object : wanted) {
-    statement->bind(1, object.is_table ? "table" : "trigger");
-    statement->bind(2, object.name);
-    statement->bind(3, object.sql);
-    const auto row = statement->step();
-    statement->reset();
+    statement.bind(1, object.is_table ? "table" : "trigger");
+    statement.bind(2, object.name);
+    statement.bind(3, object.sql);
+    const auto row = statement.step();
+    statement.reset();
     if (!row) {
       return std::unexpected(row.error());
     }
@@ -334,26 +333,17 @@ std::string LoggedTable::changes_sql() const {
 Planned<LoggedTable> plan_logged_table(const Database& database,
                                        const Target& target,
                                        const std::string& table) {
-  auto plan = plan_table(database, target, table);
-  if (!plan) {
-    return std::unexpected(std::move(plan.error()));
-  }
-  auto keys = unique_keys(database, plan->table);
-  if (!keys) {
-    return std::unexpected(std::move(keys.error()));
-  }
-  auto texts = unique_texts(database, plan->table);
-  if (!texts) {
-    return std::unexpected(std::move(texts.error()));
-  }
-  auto key = choose_key(*keys, plan->columns);
+  auto plan = TRY(plan_table(database, target, table));
+  auto keys = TRY(unique_keys(database, plan.table));
+  auto texts = TRY(unique_texts(database, plan.table));
+  auto key = choose_key(keys, plan.columns);
   if (!key) {
-    return std::unexpected("table \"" + plan->table +
+    return std::unexpected("table \"" + plan.table +
                            "\" has no key by which triggers could name a row; use follow: rescan");
   }
-  LoggedTable result{.plan = *std::move(plan),
-                     .keys = *std::move(keys),
-                     .texts = *std::move(texts),
+  LoggedTable result{.plan = std::move(plan),
+                     .keys = std::move(keys),
+                     .texts = std::move(texts),
                      .key = *std::move(key)};
   result.identity_is_unique = is_within(result.key, result.plan.columns);
   choose_values(result);

@@ -7,6 +7,7 @@
 
 #include "keyspace/identity.h"
 #include "sqlite/trigger_log.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::sqlite {
 namespace {
@@ -54,17 +55,14 @@ std::optional<std::string> rowid_name(const Columns& columns, bool primary_key_h
 Expected<std::optional<UniqueKey>> key_of(const Database& database, const std::string& index) {
   UniqueKey key;
   bool is_plain = true;
-  const auto read = each_row(
-      database,
-      "SELECT name, coll FROM pragma_index_xinfo(?1) WHERE key = 1 ORDER BY seqno",
-      index,
-      [&](const Statement& row) {
-        is_plain = is_plain && row.type(0) != SQLITE_NULL;
-        key.push_back({.name = std::string(row.bytes(0)), .collation = std::string(row.bytes(1))});
-      });
-  if (!read) {
-    return std::unexpected(read.error());
-  }
+  TRY(each_row(database,
+               "SELECT name, coll FROM pragma_index_xinfo(?1) WHERE key = 1 ORDER BY seqno",
+               index,
+               [&](const Statement& row) {
+                 is_plain = is_plain && row.type(0) != SQLITE_NULL;
+                 key.push_back(
+                     {.name = std::string(row.bytes(0)), .collation = std::string(row.bytes(1))});
+               }));
   return is_plain && !key.empty() ? std::optional(std::move(key)) : std::nullopt;
 }
 
@@ -124,11 +122,8 @@ Expected<std::vector<UniqueKey>> unique_keys(const Database& database, const std
     return std::unexpected(done.error());
   }
   for (const Index& index : indexes) {
-    auto key = key_of(database, index.name);
-    if (!key) {
-      return std::unexpected(key.error());
-    }
-    if (auto& found = *key) {
+    auto key = TRY(key_of(database, index.name));
+    if (auto& found = key) {
       keys.push_back(*std::move(found));
     }
   }
@@ -142,31 +137,22 @@ Planned<std::vector<UniqueText>> unique_texts(const Database& database, const st
     std::string sql{};
   };
   std::vector<Index> indexes;
-  const auto listed = each_row(database,
-                               "SELECT list.name, partial, sql FROM pragma_index_list(?1) AS list "
-                               "JOIN main.sqlite_schema AS schema ON "
-                               "schema.type = 'index' AND schema.name = list.name WHERE \"unique\" "
-                               "AND sql IS NOT NULL ORDER BY 1",
-                               table,
-                               [&indexes](const Statement& row) {
-                                 indexes.push_back({.name = std::string(row.bytes(0)),
-                                                    .is_partial = row.integer(1) != 0,
-                                                    .sql = std::string(row.bytes(2))});
-                               });
-  if (!listed) {
-    return std::unexpected(listed.error());
-  }
-  const auto names = column_names(database, table);
-  if (!names) {
-    return std::unexpected(names.error());
-  }
+  TRY(each_row(database,
+               "SELECT list.name, partial, sql FROM pragma_index_list(?1) AS list "
+               "JOIN main.sqlite_schema AS schema ON "
+               "schema.type = 'index' AND schema.name = list.name WHERE \"unique\" "
+               "AND sql IS NOT NULL ORDER BY 1",
+               table,
+               [&indexes](const Statement& row) {
+                 indexes.push_back({.name = std::string(row.bytes(0)),
+                                    .is_partial = row.integer(1) != 0,
+                                    .sql = std::string(row.bytes(2))});
+               }));
+  const auto names = TRY(column_names(database, table));
   std::vector<UniqueText> texts;
   for (const Index& index : indexes) {
-    const auto key = key_of(database, index.name);
-    if (!key) {
-      return std::unexpected(key.error());
-    }
-    if (*key && !index.is_partial) {
+    const auto key = TRY(key_of(database, index.name));
+    if (key && !index.is_partial) {
       continue;
     }
     auto text = read_index_text(index.sql);
@@ -176,7 +162,7 @@ Planned<std::vector<UniqueText>> unique_texts(const Database& database, const st
                              "which rows a REPLACE "
                              "removes; use follow: rescan");
     }
-    texts.push_back(with_columns(*std::move(text), *names));
+    texts.push_back(with_columns(*std::move(text), names));
   }
   return texts;
 }
