@@ -1,64 +1,28 @@
-// Reads little-endian integers and texts off the front of bytes that nobody vouches for.
+// What a binary log's fields are made of: text/byte_cursor.h with little-endian integers.
 //
-// Running out is a state, not a fault: from then on every read gives 0 or nothing, `ok` is false,
-// and nothing outside the bytes is ever touched. So a decoder reads all its fields and asks `ok`
-// once.
-//
-// Threads: any, on different cursors. Lifetimes: views into the bytes given.
-// Errors: `ok`. Limits: none of its own.
-// Source: MySQL's and MariaDB's protocol documentation, "Integer Types" and "String Types".
+// Source: MySQL's and MariaDB's protocol documentation, "Integer Types" and "String Types"; MySQL's
+// mysql::serialization, seen in recordings of 9.7.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
+#include "text/byte_cursor.h"
+
 namespace cuckooguard::binlog {
 
-class ByteCursor {
+class ByteCursor : public text::ByteCursor {
  public:
-  explicit ByteCursor(std::string_view bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
+  using text::ByteCursor::ByteCursor;
 
-  bool ok() const { return ok_; }
-  std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
-  bool at_end() const { return ok_ && at_ == end_; }
-
-  void fail() {
-    ok_ = false;
-    at_ = end_;
-  }
-
-  // An unsigned integer of `width` bytes, 8 at most.
-  std::uint64_t integer(std::size_t width) {
-    if (left() < width) {
-      fail();
-      return 0;
-    }
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < width; ++i) {
-      value |= std::uint64_t{static_cast<unsigned char>(at_[i])} << (8 * i);
-    }
-    at_ += width;
-    return value;
-  }
+  std::uint64_t integer(std::size_t width) { return text::little_endian(bytes(width)); }
   std::uint8_t u8() { return static_cast<std::uint8_t>(integer(1)); }
   std::uint16_t u16() { return static_cast<std::uint16_t>(integer(2)); }
   std::uint32_t u32() { return static_cast<std::uint32_t>(integer(4)); }
   std::uint64_t u48() { return integer(6); }
   std::uint64_t u64() { return integer(8); }
-
-  // Takes a 64 bit count as it was read, so that no sum can wrap.
-  std::string_view bytes(std::uint64_t count) {
-    if (left() < count) {
-      fail();
-      return {};
-    }
-    const std::string_view taken(at_, static_cast<std::size_t>(count));
-    at_ += count;
-    return taken;
-  }
-  std::string_view rest() { return bytes(left()); }
-  void skip(std::uint64_t count) { bytes(count); }
 
   // The protocol's "length-encoded" forms: one byte, or a marker and 2, 3 or 8 bytes. The marker of
   // NULL (251) is none.
@@ -88,10 +52,26 @@ class ByteCursor {
     return bytes(length);
   }
 
- private:
-  const char* at_;
-  const char* end_;
-  bool ok_ = true;
+  // Integers of variable length, as MySQL 8.3+ serializes them: as many low one bits in the first
+  // byte as bytes follow it.
+  //
+  //     xxxxxxx0 | xxxxxx01 xxxxxxxx | ... | 11111111 and 8 bytes     (the value above the marks)
+  std::uint64_t varlen() {
+    const std::uint8_t first = u8();
+    const auto following = static_cast<unsigned>(std::countr_one(first));
+    const std::uint64_t rest = integer(following);
+    if (following == 8) {
+      return rest;
+    }
+    // The first byte gives 7 - following bits.
+    return (std::uint64_t{first} >> (following + 1)) | (rest << (7 - following));
+  }
+  // The sign is the lowest bit, and the rest is inverted under it. Negative numbers come out as
+  // huge ones.
+  std::uint64_t signed_varlen() {
+    const std::uint64_t value = varlen();
+    return (value >> 1) ^ (0 - (value & 1));
+  }
 };
 
 }  // namespace cuckooguard::binlog

@@ -2,7 +2,6 @@
 
 #include "binlog/byte_cursor.h"
 #include "binlog/event_bodies.h"
-#include "binlog/varlen.h"
 
 namespace cuckooguard::binlog {
 
@@ -33,14 +32,14 @@ bool read_tagged_field(TaggedField field, ByteCursor& cursor, MySqlGtid& gtid) {
       return true;
     case TaggedField::uuid:
       for (std::uint8_t& byte : gtid.source.uuid) {
-        byte = static_cast<std::uint8_t>(read_varlen(cursor));
+        byte = static_cast<std::uint8_t>(cursor.varlen());
       }
       return true;
     case TaggedField::number:
-      gtid.number = read_signed_varlen(cursor);
+      gtid.number = cursor.signed_varlen();
       return true;
     case TaggedField::tag: {
-      const std::uint64_t tag_bytes = read_varlen(cursor);
+      const std::uint64_t tag_bytes = cursor.varlen();
       return gtid.source.set_tag(cursor.bytes(tag_bytes));
     }
   }
@@ -105,16 +104,16 @@ BodyResult read_mysql_gtid(bool is_anonymous, std::string_view body) {
 // are optional.
 BodyResult read_mysql_gtid_tagged(std::string_view body) {
   ByteCursor cursor(body);
-  read_varlen(cursor);  // the serialization's version
-  const std::uint64_t message_bytes = read_varlen(cursor);
-  read_varlen(cursor);  // the last field that must be known
+  cursor.varlen();  // the serialization's version
+  const std::uint64_t message_bytes = cursor.varlen();
+  cursor.varlen();  // the last field that must be known
   if (cursor.ok() && message_bytes != body.size()) {
     return std::unexpected(DecodeError::malformed);
   }
   MySqlTransaction transaction;
   for (const TaggedField field :
        {TaggedField::flags, TaggedField::uuid, TaggedField::number, TaggedField::tag}) {
-    const bool is_next = read_varlen(cursor) == static_cast<std::uint64_t>(field);
+    const bool is_next = cursor.varlen() == static_cast<std::uint64_t>(field);
     if (!is_next || !read_tagged_field(field, cursor, transaction.gtid)) {
       return std::unexpected(cursor.ok() ? DecodeError::malformed : DecodeError::truncated);
     }

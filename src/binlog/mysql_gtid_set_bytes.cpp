@@ -2,7 +2,6 @@
 
 #include "binlog/byte_cursor.h"
 #include "binlog/mysql_gtid_set.h"
-#include "binlog/varlen.h"
 
 namespace cuckooguard::binlog {
 
@@ -56,7 +55,7 @@ std::expected<MySqlGtidSet, DecodeError> MySqlGtidSet::decode(std::string_view b
     MySqlGtidSource source;
     const std::string_view uuid = cursor.bytes(source.uuid.size());
     std::ranges::copy(uuid, source.uuid.begin());
-    if (is_tagged && !source.set_tag(cursor.bytes(read_varlen(cursor)))) {
+    if (is_tagged && !source.set_tag(cursor.bytes(cursor.varlen()))) {
       return std::unexpected(DecodeError::malformed);
     }
     const std::uint64_t intervals = cursor.u64();

@@ -2,7 +2,6 @@
 #include <charconv>
 #include <chrono>
 
-#include "binlog/big_endian.h"
 #include "binlog/byte_cursor.h"
 #include "binlog/rows.h"
 
@@ -77,7 +76,7 @@ std::string_view text_between(const char* begin, const char* end) {
 // 5 bits of day, 4 of month, 15 of year. Months and days may be zero (sql_mode).
 TemporalText date_text(std::string_view value, char* scratch) {
   constexpr std::uint32_t kYearMax = 9999;
-  const auto packed = static_cast<std::uint32_t>(ByteCursor(value).integer(3));
+  const auto packed = static_cast<std::uint32_t>(text::little_endian(value.substr(0, 3)));
   const std::uint32_t year = packed >> 9;
   const std::uint32_t month = (packed >> 5) & 0x0f;
   const std::uint32_t day = packed & 0x1f;
@@ -91,8 +90,8 @@ TemporalText date_text(std::string_view value, char* scratch) {
 // A bit that is set, 17 bits of 13 * year + month, 5 each of day and hour, 6 each of minute and
 // second.
 TemporalText datetime_text(std::uint8_t digits, std::string_view value, char* scratch) {
-  const std::uint64_t packed = big_endian(value.substr(0, 5));
-  const std::uint64_t fraction = big_endian(fraction_of(value, digits));
+  const std::uint64_t packed = text::big_endian(value.substr(0, 5));
+  const std::uint64_t fraction = text::big_endian(fraction_of(value, digits));
   const auto bits = [packed](unsigned from, unsigned count) {
     return static_cast<std::uint32_t>(packed >> from & ((std::uint64_t{1} << count) - 1));
   };
@@ -110,8 +109,8 @@ TemporalText datetime_text(std::uint8_t digits, std::string_view value, char* sc
 // Seconds since 1970; none, without a fraction, are no date at all.
 TemporalText timestamp_text(std::uint8_t digits, std::string_view value, char* scratch) {
   constexpr std::uint32_t kSecondsPerDay = 86400;
-  const auto seconds = static_cast<std::uint32_t>(big_endian(value.substr(0, 4)));
-  const std::uint64_t fraction = big_endian(fraction_of(value, digits));
+  const auto seconds = static_cast<std::uint32_t>(text::big_endian(value.substr(0, 4)));
+  const std::uint64_t fraction = text::big_endian(fraction_of(value, digits));
   if (!is_fraction(fraction, digits)) {
     return std::unexpected(DecodeError::malformed);
   }
@@ -133,8 +132,8 @@ TemporalText timestamp_text(std::uint8_t digits, std::string_view value, char* s
 // for those below 0.
 TemporalText time_text(std::uint8_t digits, std::string_view value, char* scratch) {
   const unsigned fraction_bits = 8 * ((digits + 1U) / 2);
-  const auto signed_value =
-      static_cast<std::int64_t>(big_endian(value)) - (std::int64_t{1} << (23 + fraction_bits));
+  const auto signed_value = static_cast<std::int64_t>(text::big_endian(value)) -
+                            (std::int64_t{1} << (23 + fraction_bits));
   const auto packed = static_cast<std::uint64_t>(signed_value < 0 ? -signed_value : signed_value);
   const auto clock = static_cast<std::uint32_t>(packed >> fraction_bits);
   const std::uint64_t fraction = packed & ((std::uint64_t{1} << fraction_bits) - 1);

@@ -2,7 +2,6 @@
 #include <array>
 #include <charconv>
 
-#include "binlog/big_endian.h"
 #include "binlog/byte_cursor.h"
 #include "binlog/decimal_bytes.h"
 #include "binlog/rows.h"
@@ -29,7 +28,7 @@ Text number(std::uint64_t value, char* scratch) {
 
 Text signed_number(std::string_view value, char* scratch) {
   const unsigned bits = static_cast<unsigned>(8 * value.size());
-  const std::uint64_t raw = ByteCursor(value).integer(value.size());
+  const std::uint64_t raw = text::little_endian(value);
   const std::uint64_t extended = raw << (64 - bits);
   const auto result = static_cast<std::int64_t>(extended) >> (64 - bits);
   const auto end = std::to_chars(scratch, scratch + kIntegerCharactersMax, result).ptr;
@@ -147,7 +146,7 @@ Text write_text(const TextRule& rule, std::string_view value, char* scratch) {
     case TextForm::signed_int:
       return signed_number(value, scratch);
     case TextForm::unsigned_int:
-      return number(ByteCursor(value).integer(value.size()), scratch);
+      return number(text::little_endian(value), scratch);
     case TextForm::decimal:
       return decimal(rule, value, scratch);
     case TextForm::date:
@@ -155,7 +154,7 @@ Text write_text(const TextRule& rule, std::string_view value, char* scratch) {
     case TextForm::year:
       return year_text(value, scratch);
     case TextForm::big_endian:
-      return number(big_endian(value), scratch);
+      return number(text::big_endian(value), scratch);
     case TextForm::datetime:
       return datetime_text(rule.scale, value, scratch);
     case TextForm::timestamp:

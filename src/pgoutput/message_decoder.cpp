@@ -56,15 +56,15 @@ Body read_commit(ByteCursor& cursor) {
 Body read_origin(ByteCursor& cursor) {
   Origin origin;
   origin.commit_lsn = read_lsn(cursor);
-  origin.name = cursor.text();
+  origin.name = cursor.nul_terminated();
   return origin;
 }
 
 Body read_type(ByteCursor& cursor) {
   Type type;
   type.oid = cursor.u32();
-  type.schema = cursor.text();
-  type.name = cursor.text();
+  type.schema = cursor.nul_terminated();
+  type.name = cursor.nul_terminated();
   if (!is_name(type.schema) || !is_name(type.name)) {
     return std::unexpected(Reason::too_large);
   }
@@ -91,7 +91,7 @@ Body read_logical_message(ByteCursor& cursor) {
   }
   LogicalMessage message{.is_transactional = flags != 0};
   message.lsn = read_lsn(cursor);
-  message.prefix = cursor.text();
+  message.prefix = cursor.nul_terminated();
   const std::uint32_t bytes = cursor.u32();
   message.content = cursor.bytes(bytes);
   return message;
@@ -101,7 +101,7 @@ Body read_logical_message(ByteCursor& cursor) {
 template <typename T>
 Body read_xid_and_gid(ByteCursor& cursor, T& message) {
   message.xid = cursor.u32();
-  message.gid = cursor.text();
+  message.gid = cursor.nul_terminated();
   if (!is_name(message.gid)) {
     return std::unexpected(Reason::too_large);
   }
@@ -183,7 +183,7 @@ std::expected<RelationColumn, Reason> read_column(ByteCursor& cursor) {
     return std::unexpected(Reason::malformed);
   }
   RelationColumn column{.is_key = flags != 0};
-  column.name = cursor.text();
+  column.name = cursor.nul_terminated();
   column.type = cursor.u32();
   column.type_modifier = cursor.i32();
   if (!is_name(column.name)) {
@@ -253,8 +253,8 @@ MessageDecoder::Body MessageDecoder::read(std::uint8_t type, ByteCursor& cursor)
 MessageDecoder::Body MessageDecoder::read_relation(ByteCursor& cursor) {
   Relation relation;
   relation.oid = cursor.u32();
-  relation.schema = cursor.text();
-  relation.name = cursor.text();
+  relation.schema = cursor.nul_terminated();
+  relation.name = cursor.nul_terminated();
   const std::uint8_t identity = cursor.u8();
   switch (identity) {
     case 'd':

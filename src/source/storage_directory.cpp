@@ -12,6 +12,7 @@
 #include "filter/file_descriptor.h"
 #include "filter/filter_file.h"
 #include "filter/key_hash.h"
+#include "text/hex.h"
 #include "text/try.h"
 
 namespace cuckooguard::source {
@@ -46,15 +47,12 @@ bool is_plain(char byte) {
 
 // Every name gives another file's name, whatever bytes it has.
 void append_name(std::string& to, std::string_view name) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
   for (const char byte : name) {
     if (is_plain(byte)) {
       to += byte;
     } else {
-      const auto value = static_cast<unsigned char>(byte);
       to += '%';
-      to += kDigits[value >> 4U];
-      to += kDigits[value & 15U];
+      text::append_hex(to, static_cast<unsigned char>(byte));
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -34,6 +35,12 @@ template <typename Number>
 std::optional<Number> number_of(std::string_view text, int base = 10) {
   const auto number = take_number<Number>(text, base);
   return text.empty() ? number : std::nullopt;
+}
+
+// The number that `text` begins with, as a value of a database's answer may be NULL or no number.
+template <typename Number = std::uint64_t>
+Number leading_number(std::optional<std::string_view> text, Number otherwise = 0) {
+  return text ? take_number<Number>(*text).value_or(otherwise) : otherwise;
 }
 
 }  // namespace cuckooguard::text

@@ -242,7 +242,7 @@ MUTANTS = [
     ("source/follow", "files_and_heartbeats_prove_nothing", "a read waits for a MySQL's proof that has come without a transaction",
      [("src/source/mysql/log_applier.h", "return !gtid_.has_value();", "return false;")]),
     ("source/mysql", "first_files_are_like_others", "short questions are believed of a MySQL's log that may have begun anew",
-     [("src/source/mysql/log_place.h", "return number <= 1;", "return number < 1;")]),
+     [("src/source/mysql/log_place.h", "rfind('.') + 1)) <= 1;", "rfind('.') + 1)) < 1;")]),
     ("source/follow", "readers_are_not_told", "a read waits for a proof that has come",
      [("src/source/follow/table_set_log.h", "  state_.asking.proven();\n", "")]),
     ("source", "times_are_read_before_questions_begin", "a reader is served by a time that is before its read",

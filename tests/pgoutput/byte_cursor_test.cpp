@@ -28,7 +28,7 @@ TEST(ByteCursor, is_not_ok_for_good_once_it_ran_out) {
   EXPECT_FALSE(cursor.ok());
   EXPECT_EQ(cursor.u8(), 0U);
   EXPECT_EQ(cursor.left(), 0U);
-  EXPECT_EQ(cursor.text(), "");
+  EXPECT_EQ(cursor.nul_terminated(), "");
 }
 
 TEST(ByteCursor, takes_no_more_bytes_than_there_are_however_many_are_asked_for) {
@@ -42,11 +42,11 @@ TEST(ByteCursor, takes_no_more_bytes_than_there_are_however_many_are_asked_for) 
 
 TEST(ByteCursor, reads_texts_up_to_their_nul) {
   ByteCursor cursor("one\0\0three\0rest"sv);
-  EXPECT_EQ(cursor.text(), "one");
-  EXPECT_EQ(cursor.text(), "");
-  EXPECT_EQ(cursor.text(), "three");
+  EXPECT_EQ(cursor.nul_terminated(), "one");
+  EXPECT_EQ(cursor.nul_terminated(), "");
+  EXPECT_EQ(cursor.nul_terminated(), "three");
   EXPECT_EQ(cursor.left(), 4U);
-  EXPECT_EQ(cursor.text(), "");
+  EXPECT_EQ(cursor.nul_terminated(), "");
   EXPECT_FALSE(cursor.ok());
 }
 
@@ -54,7 +54,7 @@ TEST(ByteCursor, of_nothing_has_nothing) {
   ByteCursor cursor{{}};
   EXPECT_EQ(cursor.rest(), "");
   EXPECT_TRUE(cursor.ok());
-  EXPECT_EQ(cursor.text(), "");
+  EXPECT_EQ(cursor.nul_terminated(), "");
   EXPECT_FALSE(cursor.ok());
 }
 

@@ -1,11 +1,11 @@
 #include "follow/checkpoint.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include "text/number.h"
 #include "text/try.h"
 
 namespace cuckooguard::source {
@@ -17,13 +17,6 @@ std::string_view take_line(std::string_view& text) {
   const std::string_view line = text.substr(0, end);
   text.remove_prefix(std::min(end + 1, text.size()));
   return line;
-}
-
-std::optional<std::uint64_t> number_in(std::string_view line) {
-  std::uint64_t number = 0;
-  const auto end = std::from_chars(line.data(), line.data() + line.size(), number);
-  return end.ec == std::errc() && end.ptr == line.data() + line.size() ? std::optional(number)
-                                                                       : std::nullopt;
 }
 
 std::vector<std::string> take_resume(std::string_view& text) {
@@ -74,14 +67,14 @@ std::expected<std::optional<Renewal>, std::string> read_renewal(const std::strin
   }
   const std::string whole(std::istreambuf_iterator<char>(file), {});
   std::string_view text = whole;
-  const auto checksum = number_in(take_line(text));
+  const auto checksum = text::number_of<std::uint64_t>(take_line(text));
   if (checksum != filter::hash_of_definition(text)) {
     return std::unexpected(path + ": damaged");
   }
   Renewal renewal{.files = {}, .resume = take_resume(text), .server = {}, .age = age_of(path)};
   std::string_view files = take_line(text);
   for (std::size_t end = 0; (end = files.find(' ')) != std::string_view::npos;) {
-    renewal.files.push_back(number_in(files.substr(0, end)).value_or(0));
+    renewal.files.push_back(text::number_of<std::uint64_t>(files.substr(0, end)).value_or(0));
     files.remove_prefix(end + 1);
   }
   renewal.server = text;
@@ -101,8 +94,8 @@ std::expected<std::optional<CheckpointFile>, std::string> read_checkpoint_file(
   auto file = TRY(in_words(filter::read_filter_file(path, secret, definition)));
   std::string_view text = file.label.source_position;
   std::vector<std::string> resume = take_resume(text);
-  const auto largest_id = number_in(take_line(text));
-  const auto ids_grow = number_in(take_line(text));
+  const auto largest_id = text::number_of<std::uint64_t>(take_line(text));
+  const auto ids_grow = text::number_of<std::uint64_t>(take_line(text));
   if (!largest_id || !ids_grow) {
     return std::unexpected(path + kPositionUnreadable);
   }

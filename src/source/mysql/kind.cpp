@@ -12,24 +12,14 @@
 #include "mysql/log_follower.h"
 #include "mysql/server.h"
 #include "source/uuid_bytes.h"
+#include "text/hex.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
 
-std::string hexadecimal(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    const auto value = static_cast<unsigned char>(byte);
-    text += kDigits[value / kDigits.size()];
-    text += kDigits[value % kDigits.size()];
-  }
-  return text;
-}
-
 // In a form that the column is compared with by its own rules, so that its index serves.
 std::string literal(const Connection& connection, const Column& column, std::string_view value) {
-  return column.type() == ColumnKind::bytes ? "X'" + hexadecimal(value) + "'"
+  return column.type() == ColumnKind::bytes ? "X'" + text::hex_of(value) + "'"
                                             : "'" + connection.escaped(value) + "'";
 }
 

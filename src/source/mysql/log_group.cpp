@@ -1,11 +1,12 @@
 #include "mysql/log_group.h"
 
 #include <algorithm>
-#include <charconv>
 #include <new>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#include "text/number.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -25,8 +26,9 @@ std::string_view take_word(std::string_view& text) {
 
 template <class Number>
 bool is_number(std::string_view word, Number& number) {
-  const auto end = std::from_chars(word.data(), word.data() + word.size(), number);
-  return end.ec == std::errc() && end.ptr == word.data() + word.size();
+  const auto found = text::number_of<Number>(word);
+  number = found.value_or(0);
+  return found.has_value();
 }
 
 }  // namespace

@@ -7,13 +7,13 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <compare>
 #include <cstdint>
 #include <string>
 #include <utility>
 
 #include "binlog/event.h"
+#include "text/number.h"
 
 namespace cuckooguard::source::mysql {
 
@@ -23,10 +23,7 @@ struct LogPlace {
 
   // Of a log that has just begun, or has begun anew; also if the file has no number.
   bool is_in_first_file() const {
-    std::uint64_t number = 0;
-    const std::size_t after_dot = file.rfind('.') + 1;  // 0 without a dot
-    std::from_chars(file.data() + after_dot, file.data() + file.size(), number);
-    return number <= 1;
+    return text::leading_number(std::string_view(file).substr(file.rfind('.') + 1)) <= 1;
   }
 
   bool operator==(const LogPlace&) const = default;

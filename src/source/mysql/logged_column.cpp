@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
 
 #include "mysql/log_applier.h"
+#include "text/number.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -71,11 +71,8 @@ std::uint32_t number_in(std::string_view column_type, std::size_t place, std::ui
   if (place == 1 && at != std::string_view::npos) {
     at = column_type.find(',', at);
   }
-  std::uint32_t number = otherwise;
-  if (at != std::string_view::npos) {
-    std::from_chars(column_type.data() + at + 1, column_type.data() + column_type.size(), number);
-  }
-  return number;
+  return at == std::string_view::npos ? otherwise
+                                      : text::leading_number(column_type.substr(at + 1), otherwise);
 }
 
 // Of `enum('a','it''s')`: every quote that is no mark is there twice.

@@ -1,12 +1,12 @@
 // The rows of a result, up to its real end.
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <utility>
 
 #include <mysql.h>
 
 #include "mysql/connection.h"
+#include "text/number.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::mysql {
@@ -26,7 +26,7 @@ std::optional<Error> why_cut_short(MYSQL* connection) {
   const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> warnings(
       mysql_store_result(connection), &mysql_free_result);
   while (MYSQL_ROW row = warnings == nullptr ? nullptr : mysql_fetch_row(warnings.get())) {
-    const auto code = static_cast<unsigned>(std::strtoul(row[1], nullptr, 10));
+    const auto code = text::leading_number<unsigned>(row[1]);
     if (std::ranges::find(kCutShort, code) != kCutShort.end()) {
       return Error{.code = code, .what = row[2]};
     }

@@ -1,10 +1,9 @@
 #include "mysql/server.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
-#include "follow/number_of.h"
+#include "text/number.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::mysql {
@@ -102,9 +101,8 @@ Expected<LogPlace> log_end(Connection& connection) {
 }
 
 Expected<LogPlace> log_end(const Record& status) {
-  const std::string position(word(status, "Position"));
   LogPlace end{.file = std::string(word(status, "File")),
-               .position = std::strtoull(position.c_str(), nullptr, 10)};
+               .position = text::leading_number(word(status, "Position"))};
   if (end.file.empty() || end.position == 0) {
     return failed("the server does not tell where its log ends");
   }
@@ -119,7 +117,7 @@ Expected<Server> ask_server(Connection& connection) {
   server.log_format = word(known, "binlog_format");
   server.gtid_mode = word(known, "gtid_mode");
   server.uuid = word(known, "server_uuid");
-  server.server_id = number_of<std::uint32_t>(word(known, "server_id"));
+  server.server_id = text::leading_number<std::uint32_t>(word(known, "server_id"));
   server.logs_what_it_replicates =
       is_on(word(known, "log_slave_updates")) || is_on(word(known, "log_replica_updates"));
   server.is_galera_node = is_on(word(known, "wsrep_on"));
@@ -243,7 +241,7 @@ ReplicaLag replica_lag(const std::vector<Record>& status, bool is_mariadb) {
     if (running != "Yes" || behind.empty()) {
       return ReplicaLag{.is_replica = true, .behind = std::nullopt};
     }
-    longest = std::max(longest, std::chrono::seconds(number_of<std::uint32_t>(behind)));
+    longest = std::max(longest, std::chrono::seconds(text::leading_number<std::uint32_t>(behind)));
   }
   return ReplicaLag{.is_replica = !status.empty(), .behind = longest};
 }

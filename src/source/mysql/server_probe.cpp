@@ -1,11 +1,11 @@
 #include "mysql/server_probe.h"
 
-#include <charconv>
 #include <utility>
 
 #include "follow/pause.h"
 #include "mysql/read_view.h"
 #include "mysql/server.h"
+#include "text/number.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::mysql {
@@ -126,7 +126,7 @@ Expected<LogServer> log_server(Connection& connection) {
   LogServer server;
   const std::string text = found.value_or("");
   if (is_mariadb) {
-    std::from_chars(text.data(), text.data() + text.size(), server.domain);
+    server.domain = text::leading_number<std::uint32_t>(text);
   } else if (const auto one = parse_gtid(text + ":1", false)) {
     server.source = std::get<binlog::MySqlGtid>(*one).source;
   }

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "config/nearest.h"
-#include "follow/number_of.h"
 #include "keyspace/identity.h"
 #include "mysql/foreign_keys.h"
+#include "text/number.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::mysql {
@@ -106,7 +106,7 @@ class Planner {
       const std::string extra = lower(row[6].value_or(""));
       column.is_auto_increment = extra.contains("auto_increment");
       column.is_generated = extra.contains("virtual") || extra.contains("stored");
-      column.bytes = number_of<std::uint32_t>(row[7]);
+      column.bytes = text::leading_number<std::uint32_t>(row[7]);
       table_.columns.push_back(std::move(column));
     }
     return {};

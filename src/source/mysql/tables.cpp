@@ -1,13 +1,13 @@
 #include "mysql/tables.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "config/table_pattern.h"
 #include "mysql/server.h"
+#include "text/number.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::mysql {
@@ -126,8 +126,8 @@ Expected<TableEstimate> size_of_table(Connection& connection, const TablePlan& p
   TableEstimate size;
   if (!answer.empty()) {
     const auto& row = answer.front();
-    size.rows = std::strtoull(row[0].value_or("0").c_str(), nullptr, 10);
-    size.next_id = std::strtoull(row[1].value_or("0").c_str(), nullptr, 10);
+    size.rows = text::leading_number(row[0]);
+    size.next_id = text::leading_number(row[1]);
   }
   return size;
 }

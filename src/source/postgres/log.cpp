@@ -1,11 +1,11 @@
 #include "postgres/log.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "follow/definition.h"
 #include "postgres/log_applier.h"
 #include "source/chosen_deletes.h"
+#include "text/number.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -43,19 +43,11 @@ std::string text_of(const std::vector<XidRange>& all) {
   return text;
 }
 
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
-  return end.ec == std::errc() && end.ptr == text.data() + text.size() ? std::optional(number)
-                                                                       : std::nullopt;
-}
-
 std::optional<XidRange> parse_range(std::string_view text) {
   const std::size_t dash = text.find('-');
-  const auto first = parse_number<Xid>(text.substr(0, dash));
+  const auto first = text::number_of<Xid>(text.substr(0, dash));
   const auto last =
-      dash == std::string_view::npos ? first : parse_number<Xid>(text.substr(dash + 1));
+      dash == std::string_view::npos ? first : text::number_of<Xid>(text.substr(dash + 1));
   return first && last && *first <= *last ? std::optional(XidRange{.first = *first, .last = *last})
                                           : std::nullopt;
 }
@@ -74,8 +66,8 @@ std::string text_of(const CommitStamp& commit) {
 
 std::optional<CommitStamp> take_commit(std::string_view& text) {
   const auto lsn = pgoutput::parse_lsn(take_word(text));
-  const auto time = parse_number<std::int64_t>(take_word(text));
-  const auto xid = parse_number<pgoutput::TransactionId>(take_word(text));
+  const auto time = text::number_of<std::int64_t>(take_word(text));
+  const auto xid = text::number_of<pgoutput::TransactionId>(take_word(text));
   return lsn && time && xid ? std::optional(CommitStamp{.lsn = *lsn, .time = {*time}, .xid = *xid})
                             : std::nullopt;
 }

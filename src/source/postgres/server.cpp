@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-#include "follow/number_of.h"
+#include "text/number.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::postgres {
@@ -115,8 +115,8 @@ std::vector<Slot> slots_of(const Answer& answer) {
     slot.why_not = why_not(each);
     slot.is_usable = slot.why_not.empty();
     slot.confirmed = pgoutput::parse_lsn(word(each[9])).value_or(pgoutput::Lsn{});
-    slot.retained = number_of(each[10]);
-    slot.reader = number_of(each[11]);
+    slot.retained = text::leading_number(each[10]);
+    slot.reader = text::leading_number(each[11]);
   }
   return slots;
 }
@@ -172,8 +172,8 @@ Expected<Server> ask_server(Connection& connection, const Place& place) {
   server.wal_level = word(said[0]);
   server.is_standby = is_true(said[1]);
   server.may_replicate = is_true(said[2]);
-  server.slots_left = number_of(said[3]);
-  server.walsenders_left = number_of(said[4]);
+  server.slots_left = text::leading_number(said[3]);
+  server.walsenders_left = text::leading_number(said[4]);
   server.synchronous_standbys = word(said[5]);
   server.keeps_wal_for_ever = is_true(said[6]);
   server.account = word(said[7]);

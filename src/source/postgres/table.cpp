@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "config/nearest.h"
-#include "follow/number_of.h"
 #include "keyspace/keyspace.h"
 #include "postgres/fingerprints.h"
 #include "postgres/table_checks.h"
+#include "text/number.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::postgres {
@@ -74,7 +74,7 @@ class Planner {
     const auto& row = tables.front();
     table_.schema = place_.schema;
     table_.name = wanted_;
-    table_.oid = number_of<std::uint32_t>(row[0]);
+    table_.oid = text::leading_number<std::uint32_t>(row[0]);
     table_.is_partitioned = row[1] == "p";
     replica_identity_ = row[4].value_or("");
     hides_rows_ = row[5] == "t";
@@ -165,9 +165,9 @@ class Planner {
     for (const auto& row : rows) {
       Column column{.name = row[0].value_or(""),
                     .type_name = row[1].value_or(""),
-                    .type_oid = number_of<std::uint32_t>(row[2]),
-                    .logged_oid = number_of<std::uint32_t>(row[5]),
-                    .modifier = number_of<std::int32_t>(row[6]),
+                    .type_oid = text::leading_number<std::uint32_t>(row[2]),
+                    .logged_oid = text::leading_number<std::uint32_t>(row[5]),
+                    .modifier = text::leading_number<std::int32_t>(row[6]),
                     .nullable = row[7] != "t",
                     .is_deterministic = row[8] == "t",
                     .grows = row[9] == "t"};

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "follow/number_of.h"
+#include "text/number.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::postgres {
@@ -129,7 +129,7 @@ Expected<std::vector<std::uint32_t>> parts_of(Connection& connection, const Tabl
   const auto rows =
       TRY(connection.ask(tree_of(table.oid, "t.oid") + "c.relkind <> 'p' ORDER BY t.oid"));
   for (const auto& row : rows) {
-    parts.push_back(number_of<std::uint32_t>(row[0]));
+    parts.push_back(text::leading_number<std::uint32_t>(row[0]));
   }
   return parts;
 }
@@ -226,7 +226,8 @@ Expected<std::vector<Xid>> writers_of(Connection& connection, std::uint32_t tabl
       tree_of(table, "t.oid") + "true)"));
   std::vector<Xid> xids;
   for (const auto& row : rows) {
-    xids.push_back(whole_xid(number_of<std::uint32_t>(row[0]), number_of<Xid>(row[1])));
+    xids.push_back(
+        whole_xid(text::leading_number<std::uint32_t>(row[0]), text::leading_number<Xid>(row[1])));
   }
   return xids;
 }

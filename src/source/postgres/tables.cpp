@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "config/table_pattern.h"
-#include "follow/number_of.h"
 #include "postgres/fingerprints.h"
 #include "postgres/table.h"
+#include "text/number.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::postgres {
@@ -17,7 +17,7 @@ namespace {
 std::uint64_t planned_rows(std::string_view plan) {
   constexpr std::string_view kRows = "\"Plan Rows\": ";
   const std::size_t at = plan.find(kRows);
-  return at == std::string_view::npos ? 0 : number_of(plan.substr(at + kRows.size()));
+  return at == std::string_view::npos ? 0 : text::leading_number(plan.substr(at + kRows.size()));
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection, cons
     }
     Column column{.name = row[1].value_or(""),
                   .type_name = row[2].value_or(""),
-                  .type_oid = number_of<std::uint32_t>(row[3]),
+                  .type_oid = text::leading_number<std::uint32_t>(row[3]),
                   .is_deterministic = row[6] == "t"};
     column.type = column_kind(column.type_oid, row[4].value_or(" ").front(), row[5].value_or(""));
     if (column.type == ColumnKind::text && blends_characters(row[7].value_or(""))) {
@@ -129,7 +129,7 @@ Expected<TableEstimate> size_of_table(Connection& connection, const TablePlan& p
            ? "(SELECT pg_catalog.max(" + quoted_name(column) + ") FROM " + plan.full_name() + ")"
            : std::string("0")) +
       ", 0)"));
-  size.next_id = number_of(last) + 1;
+  size.next_id = text::leading_number(last) + 1;
   return size;
 }
 

@@ -1,20 +1,17 @@
 #include "postgres/xid_snapshot.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "text/number.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
 
 // The number at the front, which goes; without sign, blanks and zeros in front.
 std::optional<Xid> take_number(std::string_view& text) {
-  Xid number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || (text.front() == '0' && end != text.data() + 1)) {
-    return std::nullopt;
-  }
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return number;
+  const std::string_view whole = text;
+  const auto number = text::take_number<Xid>(text);
+  return whole.starts_with('0') && whole.size() - text.size() > 1 ? std::nullopt : number;
 }
 
 bool take(std::string_view& text, char byte) {
