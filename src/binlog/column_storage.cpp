@@ -1,6 +1,5 @@
 #include <cstddef>
 
-#include "binlog/decimal_bytes.h"
 #include "binlog/table_layout.h"
 
 namespace cuckooguard::binlog {

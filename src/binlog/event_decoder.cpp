@@ -10,8 +10,8 @@
 #include <zlib.h>
 
 #include "binlog/byte_cursor.h"
-#include "binlog/decode_error.h"
 #include "binlog/event_bodies.h"
+#include "binlog/event_header.h"
 #include "text/try.h"
 
 namespace cuckooguard::binlog {
@@ -172,25 +172,28 @@ std::expected<Event, DecodeError> EventDecoder::decode(std::string_view bytes) {
   const auto header = TRY(read_event_header(bytes));
   // A format description always has a checksum, also where the events behind it have none.
   const bool is_format = header.type == EventType::format_description;
-  const auto body =
-      TRY(checked_body(header, bytes, is_format ? ChecksumAlgorithm::crc32 : checksum_));
-  auto decoded = TRY(decode_body(header, body));
-  return Event{.header = header, .body = decoded};
+  return decode_body(header, bytes, is_format ? ChecksumAlgorithm::crc32 : checksum_);
 }
 
 std::expected<Event, DecodeError> EventDecoder::decode_payload_event(std::string_view bytes) {
   const auto header = TRY(read_event_header(bytes));
-  const auto body = TRY(checked_body(header, bytes, ChecksumAlgorithm::none));
   // Neither a payload in a payload nor another file's format: no server writes them.
   if (header.type == EventType::mysql_transaction_payload ||
       header.type == EventType::format_description) {
     return std::unexpected(DecodeError::malformed);
   }
-  auto decoded = TRY(decode_body(header, body));
+  return decode_body(header, bytes, ChecksumAlgorithm::none);
+}
+
+std::expected<Event, DecodeError> EventDecoder::decode_body(const EventHeader& header,
+                                                            std::string_view bytes,
+                                                            ChecksumAlgorithm checksum) {
+  const auto body = TRY(checked_body(header, bytes, checksum));
+  const auto decoded = TRY(decode_checked(header, body));
   return Event{.header = header, .body = decoded};
 }
 
-EventDecoder::Body EventDecoder::decode_body(const EventHeader& header, std::string_view body) {
+EventDecoder::Body EventDecoder::decode_checked(const EventHeader& header, std::string_view body) {
   if (header.type == EventType::format_description) {
     const auto format = TRY(read_format_description(body));
     has_format_ = true;
@@ -248,21 +251,17 @@ EventDecoder::Body EventDecoder::decode_mariadb(const EventHeader& header, std::
 }
 
 EventDecoder::Body EventDecoder::decode_compressed_query(std::string_view body) {
-  Body decoded = read_query(body);
-  if (decoded) {
-    auto& query = std::get<Query>(*decoded);
-    query.text = TRY(inflate_block(query.text, options_.decompressed_bytes_max, decompressed_));
-  }
+  auto decoded = TRY(read_query(body));
+  auto& query = std::get<Query>(decoded);
+  query.text = TRY(inflate_block(query.text, options_.decompressed_bytes_max, decompressed_));
   return decoded;
 }
 
 EventDecoder::Body EventDecoder::decode_compressed_rows(EventType type, std::string_view body) {
   const auto version = is_compressed_v1(type) ? RowsVersion::v1 : RowsVersion::v2;
-  Body decoded = read_rows(kind_of_compressed(type), version, body);
-  if (decoded) {
-    auto& rows = std::get<Rows>(*decoded);
-    rows.images = TRY(inflate_block(rows.images, options_.decompressed_bytes_max, decompressed_));
-  }
+  auto decoded = TRY(read_rows(kind_of_compressed(type), version, body));
+  auto& rows = std::get<Rows>(decoded);
+  rows.images = TRY(inflate_block(rows.images, options_.decompressed_bytes_max, decompressed_));
   return decoded;
 }
 

@@ -7,7 +7,7 @@
 //
 // Threads: one. Lifetimes: see event.h.
 // Errors: DecodeError; the decoder itself is as before, and may go on with a stream's next event
-//   (but should it? see decode_error.h).
+//   (but should it? see DecodeError).
 // Limits: `decompressed_bytes_max` for one compressed event of MariaDB; the buffer is kept between
 //   events.
 #pragma once
@@ -44,7 +44,10 @@ class EventDecoder {
  private:
   using Body = std::expected<EventBody, DecodeError>;
 
-  Body decode_body(const EventHeader& header, std::string_view body);
+  std::expected<Event, DecodeError> decode_body(const EventHeader& header,
+                                                std::string_view bytes,
+                                                ChecksumAlgorithm checksum);
+  Body decode_checked(const EventHeader& header, std::string_view body);
   Body decode_mariadb(const EventHeader& header, std::string_view body);
   Body decode_compressed_query(std::string_view body);
   Body decode_compressed_rows(EventType type, std::string_view body);

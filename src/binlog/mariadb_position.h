@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-#include "binlog/decode_error.h"
+#include "binlog/event_header.h"
 #include "binlog/gtid.h"
 
 namespace cuckooguard::binlog {

@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "binlog/decode_error.h"
+#include "binlog/event_header.h"
 #include "binlog/gtid.h"
 
 namespace cuckooguard::binlog {

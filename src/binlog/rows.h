@@ -33,31 +33,11 @@
 #include <vector>
 
 #include "binlog/byte_cursor.h"
-#include "binlog/decode_error.h"
 #include "binlog/event.h"
+#include "binlog/event_header.h"
 #include "binlog/table_layout.h"
 
 namespace cuckooguard::binlog {
-
-// Dates and times as they are stored, as the text that SELECT gives for them; a TIMESTAMP's in UTC.
-//
-// Threads: free functions. Lifetimes: the text views the scratch bytes given. Errors: `malformed`.
-// Limits: `value` has as many bytes as table_layout.h says for the type and its `digits` of a
-// second's fraction, 6 at most; scratch has kTemporalCharactersMax.
-// Source: MySQL's "Date and Time Data Type Representation"; checked against SELECT in
-// tests/binlog/recorded and integration/mariadb_keys_test.
-
-using TemporalText = std::expected<std::string_view, DecodeError>;
-
-inline constexpr std::size_t kYearCharacters = 4;
-inline constexpr std::size_t kDateCharacters = 10;
-inline constexpr std::size_t kTemporalCharactersMax = 26;  // of 2026-11-23 01:02:03.123456
-
-TemporalText year_text(std::string_view value, char* scratch);
-TemporalText date_text(std::string_view value, char* scratch);
-TemporalText datetime_text(std::uint8_t digits, std::string_view value, char* scratch);
-TemporalText timestamp_text(std::uint8_t digits, std::string_view value, char* scratch);
-TemporalText time_text(std::uint8_t digits, std::string_view value, char* scratch);
 
 // Writes one stored value as the text that the server's text protocol gives for it: a row from the
 // log and the same row from a SELECT become the same identity, byte for byte.
@@ -71,6 +51,7 @@ TemporalText time_text(std::uint8_t digits, std::string_view value, char* scratc
 //
 // Threads: any. Lifetimes: the text views the value or the scratch bytes given.
 // Errors: `malformed`.
+// Limits: the value has as many bytes as table_layout.h says for its type.
 // Source: MySQL's "Data Type Storage Requirements" and "Date and Time Data Type Representation";
 //   checked against SELECT in tests/binlog/recorded and integration/mariadb_keys_test.
 enum class TextForm : std::uint8_t {
@@ -97,9 +78,8 @@ struct TextRule {
   std::size_t scratch_bytes() const;
 };
 
-std::expected<std::string_view, DecodeError> write_text(const TextRule& rule,
-                                                        std::string_view value,
-                                                        char* scratch);
+using ValueText = std::expected<std::string_view, DecodeError>;
+ValueText write_text(const TextRule& rule, std::string_view value, char* scratch);
 
 // A column whose values are wanted, and what the caller knows of it from elsewhere. The log's own
 // word goes first.

@@ -16,6 +16,8 @@
 //   10.11.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -24,10 +26,26 @@
 #include <vector>
 
 #include "binlog/byte_cursor.h"
-#include "binlog/decode_error.h"
 #include "binlog/event.h"
+#include "binlog/event_header.h"
 
 namespace cuckooguard::binlog {
+
+// How many bytes a DECIMAL takes: nine digits in four, what is left over in as few as can hold it,
+// and the integer and the fraction by themselves.
+// Source: MySQL's "Fixed-Point Types" page, decimal storage.
+inline constexpr std::size_t kDecimalDigitsMax = 65;  // the servers' own limit
+inline constexpr std::size_t kDigitsPerGroup = 9;
+inline constexpr std::size_t kGroupBytes = 4;
+// By number of digits: the bytes of a group.
+inline constexpr std::array<std::size_t, kDigitsPerGroup + 1> kBytesOfDigits = {
+    0, 1, 1, 2, 2, 3, 3, 4, 4, 4};
+
+constexpr std::size_t decimal_bytes(std::size_t precision, std::size_t scale) {
+  const std::size_t integer = precision - scale;
+  return integer / kDigitsPerGroup * kGroupBytes + kBytesOfDigits[integer % kDigitsPerGroup] +
+         scale / kDigitsPerGroup * kGroupBytes + kBytesOfDigits[scale % kDigitsPerGroup];
+}
 
 // How a value of each column type lies in a row image: how long it is, and what its table map says
 // about it.

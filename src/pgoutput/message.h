@@ -13,17 +13,39 @@
 #pragma once
 
 #include <bit>
+#include <chrono>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 
 #include "pgoutput/lsn.h"
-#include "pgoutput/timestamp.h"
 
 namespace cuckooguard::pgoutput {
+
+// PostgreSQL's clock: microseconds since 2000-01-01 00:00 UTC ("Date/Time Types", TimestampTz).
+struct Timestamp {
+  static constexpr std::chrono::sys_days kEpoch = std::chrono::year{2000} / 1 / 1;
+
+  std::int64_t microseconds = 0;
+
+  static constexpr Timestamp of(std::chrono::sys_time<std::chrono::microseconds> time) {
+    return {(time - kEpoch).count()};
+  }
+
+  // The highest values, which no clock shows, stay at the last time that there is.
+  constexpr std::chrono::sys_time<std::chrono::microseconds> time() const {
+    using Time = std::chrono::sys_time<std::chrono::microseconds>;
+    const std::chrono::microseconds since(microseconds);
+    return since > Time::max() - kEpoch ? Time::max() : Time(kEpoch) + since;
+  }
+
+  auto operator<=>(const Timestamp&) const = default;
+};
 
 using Oid = std::uint32_t;
 using TransactionId = std::uint32_t;  // of 32 bits: they are used anew
@@ -187,5 +209,27 @@ using Message = std::variant<Begin,
                              Prepare,
                              CommitPrepared,
                              RollbackPrepared>;
+
+// Why bytes of a replication stream could not be understood. Whatever it is, the follower's answer
+// is the same: nothing behind the message can be trusted, so reconnect, and read the tables anew if
+// that does not help.
+struct DecodeError {
+  enum class Reason : std::uint8_t {
+    truncated,       // a field reaches beyond the message
+    trailing_bytes,  // bytes are left behind the last field
+    malformed,       // a field has a value that no server writes
+    too_large,       // more columns, or a longer name, than PostgreSQL can have
+    unknown_type,    // no message begins with this byte
+    not_asked_for,   // of a transaction that is sent before it ends: option `streaming`
+  };
+
+  Reason reason = Reason::truncated;
+  std::uint8_t type = 0;  // the message's first byte; 0 if there is none
+
+  bool operator==(const DecodeError&) const = default;
+};
+
+// As a part of a sentence: "message 'I': a field reaches beyond the message".
+std::string describe(const DecodeError& error);
 
 }  // namespace cuckooguard::pgoutput

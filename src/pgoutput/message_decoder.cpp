@@ -1,8 +1,11 @@
 #include "pgoutput/message_decoder.h"
 
 #include <cstdint>
+#include <string_view>
 
 #include "pgoutput/byte_cursor.h"
+#include "pgoutput/message.h"
+#include "text/hex.h"
 #include "text/try.h"
 
 namespace cuckooguard::pgoutput {
@@ -11,6 +14,34 @@ namespace {
 
 using Reason = DecodeError::Reason;
 using Body = std::expected<Message, Reason>;
+
+std::string_view text_of(Reason reason) {
+  switch (reason) {
+    case Reason::truncated:
+      return "a field reaches beyond the message";
+    case Reason::trailing_bytes:
+      return "bytes are left behind the last field";
+    case Reason::malformed:
+      return "a field has a value that no server writes";
+    case Reason::too_large:
+      return "it has more columns, or a longer name, than PostgreSQL can have";
+    case Reason::unknown_type:
+      return "its type is not known";
+    case Reason::not_asked_for:
+      return "it is part of a transaction that has not ended, which was not asked for";
+  }
+  return "unknown error";
+}
+
+// A letter as it is, any other byte by its number.
+std::string name_of(std::uint8_t type) {
+  if (type > ' ' && type <= '~') {
+    return {'\'', static_cast<char>(type), '\''};
+  }
+  std::string number = "0x";
+  text::append_hex(number, type);
+  return number;
+}
 
 constexpr std::uint8_t kNewRow = 'N';
 constexpr std::uint8_t kOldKey = 'K';
@@ -193,6 +224,10 @@ std::expected<RelationColumn, Reason> read_column(ByteCursor& cursor) {
 }
 
 }  // namespace
+
+std::string describe(const DecodeError& error) {
+  return "message " + name_of(error.type) + ": " + std::string(text_of(error.reason));
+}
 
 std::expected<Message, DecodeError> MessageDecoder::decode(std::string_view bytes) {
   ByteCursor cursor(bytes);

@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "pgoutput/decode_error.h"
 #include "pgoutput/message.h"
 
 namespace cuckooguard::pgoutput {

@@ -13,9 +13,8 @@
 #include <string_view>
 #include <variant>
 
-#include "pgoutput/decode_error.h"
 #include "pgoutput/lsn.h"
-#include "pgoutput/timestamp.h"
+#include "pgoutput/message.h"
 
 namespace cuckooguard::pgoutput {
 

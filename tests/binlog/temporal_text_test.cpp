@@ -17,11 +17,10 @@ namespace {
 using namespace std::string_literals;
 using testing::ElementsAre;
 
-using Written = TemporalText (*)(std::uint8_t, std::string_view, char*);
-
-std::string written(Written write, std::uint8_t digits, const std::string& value) {
-  std::vector<char> scratch(kTemporalCharactersMax, '#');
-  const auto text = write(digits, value, scratch.data());
+std::string written(TextForm form, std::uint8_t digits, const std::string& value) {
+  const TextRule rule{.form = form, .scale = digits};
+  std::vector<char> scratch(rule.scratch_bytes(), '#');
+  const auto text = write_text(rule, value, scratch.data());
   return text ? std::string(*text) : std::string(describe(text.error()));
 }
 
@@ -73,33 +72,35 @@ TEST(TemporalText, is_what_was_written_into_the_table) {
 }
 
 TEST(TemporalText, of_a_timestamp_is_utc) {
-  EXPECT_EQ(written(&timestamp_text, 0, "\0\0\0\0"s), "0000-00-00 00:00:00");
-  EXPECT_EQ(written(&timestamp_text, 2, "\0\0\0\0\x63"s), "1970-01-01 00:00:00.99")
+  EXPECT_EQ(written(TextForm::timestamp, 0, "\0\0\0\0"s), "0000-00-00 00:00:00");
+  EXPECT_EQ(written(TextForm::timestamp, 2, "\0\0\0\0\x63"s), "1970-01-01 00:00:00.99")
       << "what is beyond the range is stored so (seen)";
-  EXPECT_EQ(written(&timestamp_text, 0, "\0\0\0\1"s), "1970-01-01 00:00:01");
-  EXPECT_EQ(written(&timestamp_text, 0, "\x7f\xff\xff\xff"s), "2038-01-19 03:14:07");
-  EXPECT_EQ(written(&timestamp_text, 0, "\xff\xff\xff\xff"s), "2106-02-07 06:28:15");
-  EXPECT_EQ(written(&timestamp_text, 1, "\0\0\0\1\x3c"s), "1970-01-01 00:00:01.6");
-  EXPECT_EQ(written(&timestamp_text, 5, "\0\0\0\1\x0f\x42\x36"s), "1970-01-01 00:00:01.99999");
-  EXPECT_EQ(written(&timestamp_text, 6, "\0\0\0\1\x0f\x42\x40"s),
+  EXPECT_EQ(written(TextForm::timestamp, 0, "\0\0\0\1"s), "1970-01-01 00:00:01");
+  EXPECT_EQ(written(TextForm::timestamp, 0, "\x7f\xff\xff\xff"s), "2038-01-19 03:14:07");
+  EXPECT_EQ(written(TextForm::timestamp, 0, "\xff\xff\xff\xff"s), "2106-02-07 06:28:15");
+  EXPECT_EQ(written(TextForm::timestamp, 1, "\0\0\0\1\x3c"s), "1970-01-01 00:00:01.6");
+  EXPECT_EQ(written(TextForm::timestamp, 5, "\0\0\0\1\x0f\x42\x36"s), "1970-01-01 00:00:01.99999");
+  EXPECT_EQ(written(TextForm::timestamp, 6, "\0\0\0\1\x0f\x42\x40"s),
             "a field has a value that no server writes")
       << "a million millionths";
 }
 
 TEST(TemporalText, of_a_datetime_may_have_zeros_as_dates_have) {
-  EXPECT_EQ(written(&datetime_text, 0, "\x80\0\0\0\0"s), "0000-00-00 00:00:00");
-  EXPECT_EQ(written(&datetime_text, 0, "\0\0\0\0\0"s), "a field has a value that no server writes");
-  EXPECT_EQ(written(&datetime_text, 0, "\x80\0\x01\x80\0"s),
+  EXPECT_EQ(written(TextForm::datetime, 0, "\x80\0\0\0\0"s), "0000-00-00 00:00:00");
+  EXPECT_EQ(written(TextForm::datetime, 0, "\0\0\0\0\0"s),
+            "a field has a value that no server writes");
+  EXPECT_EQ(written(TextForm::datetime, 0, "\x80\0\x01\x80\0"s),
             "a field has a value that no server writes")
       << "the 24th hour";
 }
 
 TEST(TemporalText, of_a_time_below_zero_has_its_fraction_below_zero) {
-  EXPECT_EQ(written(&time_text, 0, "\x80\0\0"s), "00:00:00");
-  EXPECT_EQ(written(&time_text, 2, "\x7f\xff\xff\xff"s), "-00:00:00.01");
-  EXPECT_EQ(written(&time_text, 2, "\x80\0\0\x01"s), "00:00:00.01");
-  EXPECT_EQ(written(&time_text, 4, "\x7f\xff\xff\xff\xff"s), "-00:00:00.0001");
-  EXPECT_EQ(written(&time_text, 0, "\xff\xff\xff"s), "a field has a value that no server writes");
+  EXPECT_EQ(written(TextForm::time, 0, "\x80\0\0"s), "00:00:00");
+  EXPECT_EQ(written(TextForm::time, 2, "\x7f\xff\xff\xff"s), "-00:00:00.01");
+  EXPECT_EQ(written(TextForm::time, 2, "\x80\0\0\x01"s), "00:00:00.01");
+  EXPECT_EQ(written(TextForm::time, 4, "\x7f\xff\xff\xff\xff"s), "-00:00:00.0001");
+  EXPECT_EQ(written(TextForm::time, 0, "\xff\xff\xff"s),
+            "a field has a value that no server writes");
 }
 
 }  // namespace

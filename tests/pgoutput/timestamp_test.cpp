@@ -1,10 +1,10 @@
-#include "pgoutput/timestamp.h"
-
 #include <chrono>
 #include <cstdint>
 #include <limits>
 
 #include <gtest/gtest.h>
+
+#include "pgoutput/message.h"
 
 namespace cuckooguard::pgoutput {
 namespace {

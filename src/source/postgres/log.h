@@ -32,7 +32,6 @@
 #include "follow/log.h"
 #include "pgoutput/lsn.h"
 #include "pgoutput/message.h"
-#include "pgoutput/timestamp.h"
 #include "postgres/connection.h"
 #include "postgres/fingerprints.h"
 #include "postgres/table.h"
