@@ -7,7 +7,7 @@
 #include "harness/configuration.h"
 #include "harness/deadline.h"
 #include "postgres/log_follower.h"
-#include "postgres/slot_name.h"
+#include "postgres/server.h"
 
 namespace cuckooguard::harness {
 namespace {

@@ -28,13 +28,13 @@
 #include "io/socket_transport.h"
 #include "io/tls_credentials.h"
 #include "replicated/filter_log.h"
-#include "source/redis_session.h"
+#include "source/source_kind.h"
 #include "upstream/redis_client.h"
 
 namespace cuckooguard::app {
 namespace {
 
-// The connections to Redis that sources ask for (source/redis_session.h): to wherever a key is at
+// The connections to Redis that sources ask for (source/source_kind.h): to wherever a key is at
 // the moment, and of no use any more once that is elsewhere.
 // Threads: any. Lifetimes: `endpoints` and `tls` outlive the sources. Errors: as RedisSession.
 

@@ -68,7 +68,7 @@
 #include "keyspace/keyspace.h"
 #include "log/event_log.h"
 #include "proxy/clients.h"
-#include "source/file_stamp.h"
+#include "source/input_file.h"
 #include "source/source.h"
 #include "source/storage_directory.h"
 #include "views/process_state.h"

@@ -63,8 +63,8 @@
 #include "keyspace/keyspace.h"
 #include "log/event_log.h"
 #include "redis/facts.h"
-#include "source/redis_session.h"
 #include "source/source.h"
+#include "source/source_kind.h"
 #include "source/storage_directory.h"
 
 namespace cuckooguard::app {

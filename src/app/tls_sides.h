@@ -32,7 +32,7 @@
 #include "io/tls_credentials.h"
 #include "io/tls_transport.h"
 #include "log/event_log.h"
-#include "source/file_stamp.h"
+#include "source/input_file.h"
 #include "views/process_state.h"
 
 namespace cuckooguard::app {

@@ -15,7 +15,7 @@
 #include "config/values.h"
 #include "filter/exact_counts.h"
 #include "guard/grouped.h"
-#include "source/load_sizing.h"
+#include "source/filter_load.h"
 
 namespace cuckooguard::cli {
 namespace {

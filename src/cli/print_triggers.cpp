@@ -11,7 +11,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "config/config_file.h"
-#include "sqlite/trigger_install.h"
+#include "sqlite/trigger_log.h"
 
 namespace cuckooguard::cli {
 namespace {

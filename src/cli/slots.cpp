@@ -8,7 +8,6 @@
 #include "cli/output.h"
 #include "config/config_file.h"
 #include "postgres/server.h"
-#include "postgres/slot_name.h"
 
 namespace cuckooguard::cli {
 namespace {

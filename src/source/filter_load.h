@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,12 +23,60 @@
 #include <string_view>
 #include <vector>
 
+#include "config/config.h"
 #include "filter/cuckoo_filter.h"
 #include "filter/isolated_rows.h"
-#include "source/row_hash.h"
+#include "filter/sizing.h"
+#include "keyspace/identity.h"
+#include "keyspace/identity_pattern.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
+
+// The filter that a load begins with, for one of `parts` tables, of which a look-up asks all: each
+// may take its share of the namespace's false positives, and gets its share of a configured
+// capacity. `capacity_min`: what is known to be needed.
+inline filter::Sizing load_sizing(const config::Filter& wanted,
+                                  std::size_t parts,
+                                  std::uint64_t rows,
+                                  filter::DeleteMode deletes,
+                                  std::uint64_t capacity_min = 0) {
+  const std::uint64_t share = (wanted.capacity.value_or(0) + parts - 1) / parts;
+  const double rate = wanted.false_positive_rate / static_cast<double>(parts);
+  return filter::choose_sizing(
+      rate, std::max({share, filter::automatic_capacity(rows), capacity_min}), deletes);
+}
+
+// A row as the filter knows it: the hash of its identity.
+// Lifetimes: the target outlives it. Errors: a sentence that names the row, if not all of its keys
+// are known (keyspace).
+class RowHash {
+ public:
+  struct Hashed {
+    std::uint64_t hash = 0;
+    std::uint64_t number = 0;  // the identity, where it is one integer; else 0
+    bool is_isolated = false;  // its pattern() goes beside the filter
+  };
+
+  explicit RowHash(const Target& target) : target_(target) {}
+
+  // In the order of Keyspace::identity_columns, nullopt for NULL. Nothing if one of them is NULL:
+  // no key can name this row.
+  std::expected<std::optional<Hashed>, std::string> operator()(
+      std::span<const std::optional<std::string_view>> values);
+
+  keyspace::IdentityPattern pattern(std::span<const std::optional<std::string_view>> values) const {
+    return target_.keyspace.pattern_of_row(target_.ns, values);
+  }
+  // For people: that this row is isolated, and that there are more than can be.
+  std::string isolated_text(std::span<const std::optional<std::string_view>> values) const;
+  std::string too_many_isolated_text(std::span<const std::optional<std::string_view>> values,
+                                     std::size_t rows_max) const;
+
+ private:
+  Target target_;
+  keyspace::IdentityBuffer scratch_;
+};
 
 enum class Intake : std::uint8_t {
   taken,

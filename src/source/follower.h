@@ -1,12 +1,14 @@
-// What runs on a source's thread: one step at a time, so that a test can take the steps itself.
+// What runs on a source's thread, and where it may have its rows from.
 //
-// Threads: step(), question_pace() and finish() on the source's.
+// Threads: the source's, where nothing else is said. Errors: values.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -18,6 +20,50 @@
 
 namespace cuckooguard::source {
 
+// Where the rows of a source come from, seen from the one that follows it (source_kind.h):
+// something that can be looked at (has it changed?) and read as one consistent snapshot.
+//
+// Must: a version stands for one content. If look() gives the version of a snapshot, then no change
+// that was complete before that look() began came after the snapshot.
+using Version = std::uint64_t;
+
+struct Sighting {
+  enum class Kind : std::uint8_t {
+    seen,     // `version` is the content's, now
+    unclear,  // could not be looked at just now, and will be soon: a writer holds it
+    lost,     // is not there, or cannot be read
+  };
+  Kind kind = Kind::unclear;
+  Version version = 0;
+  std::string why;  // unless seen
+};
+
+struct Snapshot {
+  enum class Kind : std::uint8_t {
+    taken,    // every feed has been given its rows, or a refusal
+    unclear,  // not now, soon
+    lost,
+    stopped,
+  };
+  Kind kind = Kind::unclear;
+  Version version = 0;  // if taken
+  std::string why;      // if unclear or lost
+};
+
+class Origin {
+ public:
+  Origin() = default;
+  Origin(const Origin&) = delete;
+  Origin& operator=(const Origin&) = delete;
+  virtual ~Origin() = default;
+
+  virtual Sighting look() = 0;
+  // Of each namespace all tables there are at the snapshot's moment (Feeds::set_tables). Ends early
+  // when `stop` is requested.
+  virtual Snapshot take(Feeds& feeds, const std::stop_token& stop) = 0;
+};
+
+// One step at a time, so that a test can take the steps itself.
 class Follower {
  public:
   Follower() = default;

@@ -9,13 +9,42 @@
 #include <unistd.h>
 
 namespace cuckooguard::source {
+
 namespace {
+
+constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
+
+std::int64_t nanoseconds(const timespec& time) {
+  return time.tv_sec * kNanosecondsPerSecond + time.tv_nsec;
+}
 
 std::string failure(const std::string& what, const std::string& path) {
   return what + " " + path + ": " + std::generic_category().message(errno);
 }
 
 }  // namespace
+
+FileStamp stamp_of(const struct stat& status) {
+  return {.identity = {.device = status.st_dev, .inode = status.st_ino},
+          .bytes = status.st_size,
+          .modified_ns = nanoseconds(status.st_mtim),
+          .changed_ns = nanoseconds(status.st_ctim)};
+}
+
+std::expected<FileStamp, std::string> stamp_of_path(const std::string& path) {
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT) {
+      return std::unexpected("there is no file " + path);
+    }
+    return std::unexpected("cannot look at " + path + ": " +
+                           std::generic_category().message(errno));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return std::unexpected(path + " is not a regular file");
+  }
+  return stamp_of(status);
+}
 
 InputFile::InputFile(std::string path, int descriptor)
     : path_(std::move(path)), descriptor_(descriptor) {}
@@ -70,6 +99,47 @@ bool InputFile::is_open_for_writing() const {
   }
   fcntl(descriptor_, F_SETLEASE, F_UNLCK);
   return false;
+}
+
+SettledFile::SettledFile(std::string path, Clock clock)
+    : path_(std::move(path)), clock_(std::move(clock)) {}
+
+Sighting SettledFile::look() {
+  const auto stamp = stamp_of_path(path_);
+  if (!stamp) {
+    stamp_.reset();
+    return {.kind = Sighting::Kind::lost, .version = 0, .why = stamp.error()};
+  }
+  if (stamp_ != *stamp) {
+    stamp_ = *stamp;
+    stamp_since_ = clock_();
+    ++version_;
+  }
+  return {.kind = Sighting::Kind::seen, .version = version_, .why = ""};
+}
+
+std::expected<InputFile, Snapshot> SettledFile::open() {
+  const auto unclear = [this](const std::string& why) {
+    return std::unexpected(
+        Snapshot{.kind = Snapshot::Kind::unclear, .version = 0, .why = path_ + why});
+  };
+  const auto still_for = clock_() - stamp_since_;
+  if (still_for < kSettle) {
+    return unclear(" may still be being written");
+  }
+  auto file = InputFile::open(path_);
+  if (!file) {
+    return std::unexpected(
+        Snapshot{.kind = Snapshot::Kind::lost, .version = 0, .why = file.error()});
+  }
+  if (file->stamp() != stamp_) {
+    return unclear(" is being replaced");
+  }
+  if (file->is_open_for_writing() && still_for < kSettleWhileOpen) {
+    return unclear(
+        " is open for writing: it is read once it has stood still for 5 s, or is closed");
+  }
+  return *std::move(file);
 }
 
 }  // namespace cuckooguard::source

@@ -5,10 +5,13 @@
 // Threads: entries are constant. check() and count_rows() block the caller.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <expected>
+#include <functional>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,18 +25,66 @@
 
 #include "filter/questions.h"
 #include "filter/sizing.h"
-#include "source/asking.h"
-#include "source/backoff.h"
-#include "source/feeds.h"
-#include "source/follow_status.h"
+#include "keyspace/key_template.h"
+#include "resp/value.h"
 #include "source/follower.h"
-#include "source/keyed_table.h"
-#include "source/origin.h"
-#include "source/redis_session.h"
 #include "source/row_lookup.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
+
+// A connection to the guard's own Redis, for sources that read what the application keeps there:
+// logged in as upstream.control says, over TLS where upstream is. Who makes one (app/) knows where
+// that Redis is: behind Sentinels, or which node of a cluster.
+//
+// Threads: one at a time. Lifetimes: closed by its destructor.
+// Errors: a sentence; the session is then of no use any more. What Redis itself refuses is a value.
+// Limits: ask() waits for a few seconds at most, and holds one reply.
+class RedisSession {
+ public:
+  using Answer = std::expected<resp::Value, std::string>;
+
+  RedisSession() = default;
+  RedisSession(const RedisSession&) = delete;
+  RedisSession& operator=(const RedisSession&) = delete;
+  virtual ~RedisSession() = default;
+
+  // An error, too, as soon as `upstream` leads elsewhere: what was read here is another Redis's.
+  virtual Answer ask(std::initializer_list<std::string_view> command) = 0;
+};
+
+// To the Redis that has this key; any thread.
+using OpenRedis = std::function<std::expected<std::unique_ptr<RedisSession>, std::string>(
+    const std::string& key)>;
+
+// A table of a database, and the keys that would suit it, for who begins with a guard.
+struct KeyedTable {
+  std::string name;
+  std::vector<std::string> primary_key;  // as placeholders: `{id:uint64}`; empty: none fits
+
+  // Its placeholders, with ':' between them; empty: there is no key that could be suggested.
+  std::string placeholders() const {
+    std::string all;
+    for (const std::string& each : primary_key) {
+      all += (all.empty() ? "" : ":") + each;
+    }
+    return std::ranges::count(primary_key, "") > 0 ? "" : all;
+  }
+};
+
+// The first of these types (":uint64", "|ci", "": bytes) by which SQL finds no other row than the
+// filter. Whether it does says ambiguous(), of a kind's own columns.
+template <typename Column>
+std::string placeholder_for(const Column& column, std::initializer_list<std::string_view> types) {
+  for (const std::string_view type : types) {
+    std::string text = "{" + column.name + std::string(type) + "}";
+    const auto key = keyspace::KeyTemplate::parse("key:" + text);
+    if (key && !ambiguous(column, key->placeholders().front())) {
+      return text;
+    }
+  }
+  return {};
+}
 
 // A Source that is one thread taking a Follower's steps until it is told to stop. A pause between
 // two of them ends early when a reader wants a question that the next step would answer.

@@ -1,10 +1,9 @@
-#include "source/feed.h"
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "source/bench.h"
+#include "source/feeds.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "source/feed.h"
+#include "source/feeds.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "bloom/origin.h"
-#include "source/redis_session.h"
+#include "source/source_kind.h"
 
 namespace cuckooguard::source {
 

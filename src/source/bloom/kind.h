@@ -6,12 +6,12 @@
 
 #include "bloom/origin.h"
 #include "config/config.h"
-#include "source/settled_file.h"
+#include "source/input_file.h"
 #include "source/source_kind.h"
 
 namespace cuckooguard::source {
 
-// A filter in a file: read once the file has stood still (source/settled_file.h), and only if it is
+// A filter in a file: read once the file has stood still (source/input_file.h), and only if it is
 // the same file afterwards.
 //
 // Threads: the source's. Errors: values. Limits: kFileBytesMax.

@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "config/config.h"
-#include "source/origin.h"
-#include "source/settled_file.h"
+#include "source/follower.h"
+#include "source/input_file.h"
 #include "source/source.h"
 #include "source/source_kind.h"
 
 namespace cuckooguard::source {
 
 // A text file of identities as an Origin: a version is a stamp (device, inode, size, mtime, ctime)
-// of the path (source/settled_file.h).
+// of the path (source/input_file.h).
 //
 //   lines  one identity per line: for namespaces with one placeholder
 //   csv    the first record names the columns; an empty field is NULL, that is a row without a key

@@ -17,7 +17,6 @@
 #include "config/nearest.h"
 #include "file/kind.h"
 #include "file/record_reader.h"
-#include "source/feed.h"
 #include "source/feeds.h"
 #include "source/input_file.h"
 #include "text/try.h"

@@ -23,13 +23,33 @@
 #include <utility>
 #include <vector>
 
+#include "filter/cuckoo_filter.h"
 #include "filter/filter_file.h"
 #include "filter/isolated_rows.h"
 #include "filter/key_hash.h"
 #include "source/filter_load.h"
+#include "source/source.h"
 #include "text/try.h"
 
 namespace cuckooguard::source {
+
+// What a checkpoint's filter is of, in bytes that are hashed: if any of it has changed since, the
+// file is of no use (filter/filter_file.h).
+class Definition {
+ public:
+  // Each text with its length, so that no two lists of texts are the same bytes.
+  Definition& operator<<(std::string_view text);
+  Definition& operator<<(std::uint64_t number) { return *this << std::to_string(number); }
+
+  void add_templates(const Target& target);
+  // Which rows are in the filter, and how.
+  void add_filter(const Target& target, std::string_view condition, filter::DeleteMode deletes);
+
+  std::uint64_t hash() const;
+
+ private:
+  std::string bytes_;
+};
 
 // What a file says of the log: its kind, a position, and the position's last group, a line each.
 inline constexpr std::size_t kResumeLines = 3;

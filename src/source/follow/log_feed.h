@@ -27,7 +27,7 @@
 #include "follow/log.h"
 #include "follow/position_proofs.h"
 #include "follow/table_changes.h"
-#include "source/feed.h"
+#include "source/feeds.h"
 #include "source/transaction.h"
 
 namespace cuckooguard::source {

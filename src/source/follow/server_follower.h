@@ -14,6 +14,7 @@
 // Threads: the source's. Errors: none; what is wrong is reported by on_state, and passes.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <expected>
@@ -27,8 +28,9 @@
 #include <vector>
 
 #include "follow/checkpoint_writer.h"
+#include "follow/ending_thread.h"
+#include "follow/pause.h"
 #include "follow/restore.h"
-#include "follow/server_watch.h"
 #include "follow/table_loader.h"
 #include "follow/table_set.h"
 #include "source/backoff.h"
@@ -38,6 +40,42 @@
 #include "text/try.h"
 
 namespace cuckooguard::source {
+
+// Asks over and over, by a new connection each time, which server an address leads to: a name, a
+// virtual IP or a balancer may have moved on to another one while the one that is followed lives on
+// and answers.
+//
+// A connection that is open proves nothing of that, and neither does the resolver's answer: an
+// address that is missing from it may still be the same server's, and one that has moved does not
+// show there. So the identity of whoever answers is compared. Who cannot be reached has said
+// nothing (the server may be full, the resolver ill): the server is followed on. Who refuses us may
+// be another one: it has ended.
+//
+// Costs the server one connection per kEveryMin, or per max_lag if that is longer.
+//
+// Threads: its own; construction starts it, destruction ends it, and waits for what is being asked.
+// Errors: it ends, and says why.
+class ServerWatch final : public EndingThread {
+ public:
+  static constexpr std::chrono::seconds kEveryMin{1};
+  // Of each connection and answer, so that nobody waits long for its end.
+  static constexpr std::chrono::seconds kTimeout{2};
+  // An error: another server than is followed answers, or may.
+  using Ask = std::function<std::expected<void, std::string>()>;
+
+  // `on_end`: on its thread, once; whoever is to look may be waiting for something else.
+  ServerWatch(Ask ask, std::chrono::nanoseconds max_lag, std::function<void()> on_end)
+      : EndingThread(
+            [ask = std::move(ask), every = std::max<std::chrono::nanoseconds>(max_lag, kEveryMin)](
+                const std::stop_token& stop) {
+              std::expected<void, std::string> asked;
+              while (asked && pause_for(every, stop)) {
+                asked = ask();
+              }
+              return asked ? std::string() : std::move(asked.error());
+            },
+            std::move(on_end)) {}
+};
 
 // `Log::FollowerSettings` has, of any kind of server:
 //   name                of the source

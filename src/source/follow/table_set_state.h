@@ -27,7 +27,6 @@
 #include "follow/position_proofs.h"
 #include "source/asking.h"
 #include "source/backoff.h"
-#include "source/feed.h"
 #include "source/feeds.h"
 #include "source/follow_status.h"
 #include "source/source.h"

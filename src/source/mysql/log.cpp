@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "follow/definition.h"
+#include "follow/checkpoint.h"
 #include "mysql/log_applier.h"
 #include "source/chosen_deletes.h"
 

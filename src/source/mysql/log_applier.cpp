@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "text/try.h"
 
 namespace cuckooguard::source::mysql {
+
 namespace {
 
 using binlog::RowsKind;
@@ -526,6 +528,123 @@ bool LogApplier::expects_more_than(const LogPosition& logged) const {
   return logged.is_mariadb() && std::ranges::any_of(expected_, [&logged](const LogGroup& each) {
            return !logged.covers(each.gtid);
          });
+}
+
+// What was applied comes again only at the beginning of a stream, if ever, and from the server that
+// wrote it. With gtid_strict_mode off, two servers that write at once may log the smaller number
+// last; and so may one, for whom old numbers were set (a log that was fed to it again).
+bool LogApplier::is_out_of_order(const LogGtid& gtid) const {
+  return position_.is_disordered_by(gtid) ||
+         (has_moved_ && position_.is_mariadb() && position_.covers(gtid));
+}
+
+void LogApplier::on_definition(const binlog::Query& query) {
+  if (is_covered_) {
+    return;
+  }
+  calls_.on_definition();
+  for (FollowedTable* const table : tables_.all()) {
+    const TablePlan& plan = table->plan();
+    if (binlog::may_be_about(query, plan.schema, plan.name) && is_news_to(*table)) {
+      put_out_of_step(*table,
+                      "its definition may have changed: " + std::string(query.text.substr(0, 100)));
+    }
+  }
+}
+
+// Rows were logged and taken back, all or in part: which ones stay depends on their tables'
+// engines.
+void LogApplier::put_touched_out_of_step() {
+  for (FollowedTable* const table : tables_.all()) {
+    if (table->is_touched()) {
+      put_out_of_step(*table, "a transaction was rolled back after it was logged");
+    }
+  }
+}
+
+bool LogApplier::is_news_to(const FollowedTable& table) const {
+  return !gtid_ || !table.target().has(*gtid_);
+}
+
+void LogApplier::put_all_out_of_step(std::string_view why) {
+  calls_.on_definition();
+  for (FollowedTable* const table : tables_.all()) {
+    if (is_news_to(*table)) {
+      put_out_of_step(*table, why);
+    }
+  }
+}
+
+bool LogApplier::is_prepared_before(const FollowedTable& table) const {
+  return tables_.has(table) && prepared_.is_any_before(tables_.join_of(table));
+}
+
+LogApplier::Applied LogApplier::on(const binlog::XaPrepare& prepare) {
+  if (prepare.is_one_phase) {
+    return commit();
+  }
+  for (FollowedTable* const table : std::exchange(unread_, {})) {
+    put_out_of_step(*table,
+                    "rows of an XA transaction that it has not committed yet are unreadable");
+  }
+  PreparedTransactions::Rows rows{.tables = {}, .joins = tables_.joins()};
+  for (FollowedTable* const table : tables_.all()) {
+    if (table->is_touched()) {
+      rows.tables.emplace_back(table, table->park());
+    }
+  }
+  if (!is_covered_ && !prepared_.add(prepare.xid, std::move(rows))) {
+    put_all_out_of_step("too many XA transactions are prepared, or they have too many rows");
+  }
+  return finish();
+}
+
+LogApplier::Applied LogApplier::end_xa(const std::optional<binlog::Xid>& xid, bool commits) {
+  if (is_covered_) {
+    return finish();
+  }
+  const auto rows = xid ? prepared_.end(*xid) : std::nullopt;
+  if (commits && rows) {
+    commit_prepared(*rows);
+  } else if (commits) {
+    put_all_out_of_step("an XA transaction was committed whose rows were not seen");
+  }
+  return finish();
+}
+
+void LogApplier::judge(Committed& committed) {
+  committed.place = witness_.hear(committed);
+  committed.has_xa = std::ranges::none_of(committed.listed, [this](const binlog::Xid& xid) {
+    return prepared_.state(xid) == XaState::ended;
+  });
+  committed.listed.clear();  // of no more use to those who keep it
+}
+
+void LogApplier::commit_prepared(const PreparedTransactions::Rows& rows) {
+  const CommitMark mark = this->mark(true);
+  put_late_out_of_step(rows);
+  for (const auto& [table, transaction] : rows.tables) {
+    if (const auto changed = table->target().insert(mark, transaction); !changed) {
+      put_out_of_step(*table, changed.error());
+    }
+  }
+  for (const auto& [table, transaction] : rows.tables) {
+    if (!has_joined(*table)) {
+      continue;
+    }
+    if (const auto changed = table->target().erase(mark, transaction); !changed) {
+      put_out_of_step(*table, changed.error());
+    }
+  }
+}
+
+// Tables that do not know its rows.
+void LogApplier::put_late_out_of_step(const PreparedTransactions::Rows& rows) {
+  for (FollowedTable* const table : tables_.all()) {
+    if (tables_.join_of(*table) > rows.joins && !tables_.is_waiting(*table)) {
+      put_out_of_step(*table, "an XA transaction was committed whose rows were not kept");
+    }
+  }
 }
 
 }  // namespace cuckooguard::source::mysql

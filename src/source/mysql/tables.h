@@ -23,7 +23,7 @@
 #include "follow/log.h"
 #include "mysql/connection.h"
 #include "mysql/table.h"
-#include "source/keyed_table.h"
+#include "source/source_kind.h"
 
 namespace cuckooguard::source::mysql {
 

@@ -16,7 +16,7 @@
 #include "keyspace/canonical_text.h"
 #include "keyspace/identity.h"
 #include "postgres/log_follower.h"
-#include "postgres/slot_name.h"
+#include "postgres/server.h"
 #include "source/storage_directory.h"
 #include "text/try.h"
 

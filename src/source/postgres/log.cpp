@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "follow/definition.h"
+#include "follow/checkpoint.h"
 #include "postgres/log_applier.h"
 #include "source/chosen_deletes.h"
 #include "text/number.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "follow/pause.h"
-#include "postgres/slot_name.h"
+#include "postgres/server.h"
 #include "postgres/table.h"
 #include "text/try.h"
 

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+
+#include <fmt/format.h>
 
 #include "text/number.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::postgres {
+
 namespace {
 
 // Of each release that can be followed. Before them a walsender kept what it had read of a table
@@ -376,6 +380,30 @@ Expected<std::string> server_identity(Connection& connection) {
 
 std::string timeline_of(std::string_view identity) {
   return std::string(identity.substr(0, identity.rfind('/')));
+}
+
+namespace {
+
+constexpr std::size_t kSourceMax = 40;
+
+std::string named(std::string_view source, std::uint64_t id) {
+  std::string name(kSlotPrefix);
+  for (const char c : source.substr(0, kSourceMax)) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    const bool is_capital = c >= 'A' && c <= 'Z';
+    name += is_letter ? c : is_capital ? static_cast<char>(c - 'A' + 'a') : '_';
+  }
+  return fmt::format("{}_{:08x}", name, static_cast<std::uint32_t>(id));
+}
+
+}  // namespace
+
+std::string slot_name(std::string_view source, const filter::HashSecret& secret) {
+  return named(source, filter::KeyHash(secret)(std::string("slot of ").append(source)));
+}
+
+std::string temporary_slot_name(std::string_view source) {
+  return named(source, filter::KeyHash(filter::random_secret())(source));
 }
 
 }  // namespace cuckooguard::source::postgres

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "filter/key_hash.h"
 #include "pgoutput/lsn.h"
 #include "postgres/connection.h"
 #include "postgres/table.h"
@@ -99,5 +100,14 @@ Expected<LogHead> head_of(const Answer& answer);
 // Where the log's writing is: every commit that has returned is before it.
 Expected<pgoutput::Lsn> insert_lsn(Connection& connection);
 Expected<XidSnapshot> current_snapshot(Connection& connection);
+
+// What a guard's replication slot is called: cuckooguard_SOURCE_ID, in letters that PostgreSQL
+// allows, at most 63. An operator finds all slots of guards by their beginning.
+inline constexpr std::string_view kSlotPrefix = "cuckooguard_";
+
+// One that is kept: of a storage directory, which has a secret of its own, and a source.
+std::string slot_name(std::string_view source, const filter::HashSecret& secret);
+// One that ends with its session: another one each time.
+std::string temporary_slot_name(std::string_view source);
 
 }  // namespace cuckooguard::source::postgres

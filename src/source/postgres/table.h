@@ -29,8 +29,9 @@
 #include "keyspace/key_template.h"
 #include "keyspace/row_condition.h"
 #include "postgres/connection.h"
-#include "source/keyed_table.h"
+#include "postgres/xid_snapshot.h"
 #include "source/source.h"
+#include "source/source_kind.h"
 
 namespace cuckooguard::source::postgres {
 
@@ -142,5 +143,8 @@ Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection, cons
 
 // As the server says.
 Expected<TableEstimate> size_of_table(Connection& connection, const TablePlan& plan);
+
+// Transactions that may have written to a table (its oid) by now, and are open.
+Expected<std::vector<Xid>> writers_of(Connection& connection, std::uint32_t table);
 
 }  // namespace cuckooguard::source::postgres

@@ -4,8 +4,8 @@
 #include <variant>
 
 #include "source/feeds.h"
-#include "sqlite/snapshot.h"
-#include "sqlite/tables.h"
+#include "sqlite/rows.h"
+#include "sqlite/table.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::sqlite {

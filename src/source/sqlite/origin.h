@@ -49,8 +49,8 @@
 #include <string>
 #include <vector>
 
-#include "source/file_stamp.h"
-#include "source/origin.h"
+#include "source/follower.h"
+#include "source/input_file.h"
 #include "source/source.h"
 #include "sqlite/database.h"
 

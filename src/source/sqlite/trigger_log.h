@@ -31,9 +31,11 @@
 // (recursive_triggers).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <expected>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -150,5 +152,25 @@ struct LoggedTable {
 Planned<LoggedTable> plan_logged_table(const Database& database,
                                        const Target& target,
                                        const std::string& table);
+
+// How a trigger log comes into a database: by the operator, who is given the SQL, or by the guard,
+// if it is told to. Install waits for other writers. Nothing that is there already and right is
+// touched.
+
+// What these targets' tables need and the database does not have.
+Planned<std::vector<LogObject>> missing_log(const Database& database,
+                                            std::span<const Target> targets);
+
+// In one transaction. A busy error: another time.
+Done install_trigger_log(const std::string& path,
+                         std::span<const Target> targets,
+                         std::chrono::milliseconds patience);
+
+// What the installing would run, for the operator to read and run: with sqlite3, or in a migration.
+std::expected<std::string, std::vector<Refusal>> trigger_log_sql(const std::string& path,
+                                                                 std::span<const Target> targets);
+
+// What to do about a log that is not there.
+std::string how_to_install(std::string_view path);
 
 }  // namespace cuckooguard::source::sqlite

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "source/redis_session.h"
+#include "source/source_kind.h"
 
 namespace cuckooguard::source {
 

@@ -23,7 +23,7 @@
 #include <variant>
 #include <vector>
 
-#include "follow/definition.h"
+#include "follow/checkpoint.h"
 #include "follow/log.h"
 #include "follow/table_changes.h"
 #include "follow/table_set.h"

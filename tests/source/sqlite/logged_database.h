@@ -12,7 +12,7 @@
 #include "source/bench.h"
 #include "source/sqlite/writer.h"
 #include "sqlite/log_follower.h"
-#include "sqlite/trigger_install.h"
+#include "sqlite/trigger_log.h"
 
 namespace cuckooguard::source::sqlite {
 

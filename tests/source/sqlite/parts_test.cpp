@@ -12,7 +12,7 @@
 #include "source/source_kind.h"
 #include "source/sqlite/writer.h"
 #include "sqlite/origin.h"
-#include "sqlite/tables.h"
+#include "sqlite/table.h"
 
 namespace cuckooguard::source::sqlite {
 namespace {

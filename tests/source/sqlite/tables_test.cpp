@@ -1,5 +1,3 @@
-#include "sqlite/tables.h"
-
 #include <map>
 #include <string>
 
@@ -8,6 +6,7 @@
 
 #include "harness/temporary_directory.h"
 #include "source/sqlite/writer.h"
+#include "sqlite/table.h"
 
 namespace cuckooguard::source::sqlite {
 namespace {
