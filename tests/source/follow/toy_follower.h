@@ -1,20 +1,25 @@
 // A session that reads a toy log's database, and what follows it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <expected>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "config/table_pattern.h"
 #include "follow/checkpoint_writer.h"
 #include "follow/restore.h"
+#include "follow/server_reader.h"
 #include "follow/table_loader.h"
 #include "follow/table_set.h"
 #include "source/follow/toy_applier.h"
@@ -24,19 +29,26 @@
 
 namespace cuckooguard::source {
 
-class ToyReader {
+struct ToyReaderSettings {
+  ToyLogin login{};
+  std::string identity{};
+};
+
+template <class T>
+using ToyPlanned = std::expected<T, std::variant<std::string, ToyError>>;
+
+class ToyReader : public ServerReader<ToyLog> {
  public:
-  struct Settings {
-    ToyServer* server;
-  };
-  class Stream {
+  static constexpr std::string_view kUnsure = "tables come and go";
+
+  class Rows {
    public:
-    explicit Stream(ToyServer::Rows rows) : rows_(std::move(rows)), at_(rows_.begin()) {}
-    Stream(const Stream&) = delete;
-    Stream& operator=(const Stream&) = delete;
-    Stream(Stream&& other) noexcept : rows_(std::move(other.rows_)), at_(rows_.begin()) {}
-    Stream& operator=(Stream&&) = delete;
-    ~Stream() = default;
+    explicit Rows(ToyServer::Rows rows) : rows_(std::move(rows)), at_(rows_.begin()) {}
+    Rows(const Rows&) = delete;
+    Rows& operator=(const Rows&) = delete;
+    Rows(Rows&& other) noexcept : rows_(std::move(other.rows_)), at_(rows_.begin()) {}
+    Rows& operator=(Rows&&) = delete;
+    ~Rows() = default;
 
     std::expected<std::optional<RowValues>, ToyError> next() {
       if (at_ == rows_.end()) {
@@ -52,38 +64,59 @@ class ToyReader {
     std::optional<std::string_view> value_;
   };
 
-  explicit ToyReader(Settings settings) : server_(settings.server) {}
-  static std::expected<ToyReader, ToyError> open(Settings settings) { return ToyReader(settings); }
+  using ServerReader::ServerReader;
+  static std::expected<ToyReader, ToyError> open(const Settings& settings) {
+    auto connection = TRY(open_same_server(settings.login, settings.identity));
+    return ToyReader(std::move(connection), settings);
+  }
 
-  std::expected<ToyPosition, ToyError> position() { return server_->end(); }
-  static std::expected<void, ToyError> list(TableSet<ToyLog>& /*tables*/) { return {}; }
-  std::expected<ToyPlan, std::variant<std::string, ToyError>> plan(const Target& /*target*/,
-                                                                   const std::string& table) {
-    return server_->plan(table);
+  std::expected<ToyPosition, ToyError> position() { return server().end(); }
+  std::expected<void, ToyError> list(TableSet<ToyLog>& tables) {
+    return list_tables(tables, *this);
+  }
+  ToyPlanned<std::vector<std::string>> find(std::span<const std::string> wanted) {
+    std::vector<std::string> found;
+    for (const std::string& name : wanted) {
+      if (!config::is_table_pattern(name)) {
+        found.push_back(name);
+      }
+    }
+    for (const std::string& table : server().tables()) {
+      if (std::ranges::count(found, table) == 0 &&
+          config::matches_any_table(wanted, table, config::NameCase::exact)) {
+        found.push_back(table);
+      }
+    }
+    return found;
+  }
+  ToyPlanned<ToyPlan> plan(const Target& /*target*/, const std::string& table) {
+    if (std::ranges::count(server().tables(), table) == 0) {
+      return std::unexpected("there is no table " + table);
+    }
+    return server().plan(table);
   }
   std::expected<ToyView, ToyError> open_view(const ToyPosition& from,
                                              TableSet<ToyLog>& /*tables*/,
                                              const std::stop_token& /*stop*/) {
-    auto [view, rows] = server_->open_view();
+    auto [view, rows] = server().open_view();
     if (!view.covered.covers(from)) {
       return std::unexpected(ToyError{.what = "it does not show what its log has"});
     }
     rows_ = std::move(rows);
     return view;
   }
-  static std::expected<void, ToyError> close_view() { return {}; }
   std::expected<TableEstimate, ToyError> size(const ToyPlan& plan) {
     return TableEstimate{.rows = rows_[plan.name].size()};
   }
   std::expected<std::optional<std::string>, ToyError> count(const ToyPlan& plan) {
     return std::to_string(rows_[plan.name].size());
   }
-  std::expected<Stream, ToyError> stream(const ToyPlan& plan) { return Stream(rows_[plan.name]); }
+  std::expected<Rows, ToyError> stream(const ToyPlan& plan) { return Rows(rows_[plan.name]); }
   static bool is_somebody_waiting(const ToyPlan& /*plan*/) { return false; }
-  void interrupt() const {}
 
  private:
-  ToyServer* server_;
+  ToyServer& server() { return connection_.server(); }
+
   std::map<std::string, ToyServer::Rows> rows_;
 };
 
@@ -123,8 +156,7 @@ class ToyFollower final : public Follower {
     }
     if (!loader_ || loader_->has_ended()) {
       if (const auto due = tables_.loads.take_due(); !due.empty()) {
-        loader_ = std::make_unique<TableLoader<ToyLog>>(
-            ToyReader::Settings{.server = &server_}, clock_, tables_, due);
+        loader_ = std::make_unique<TableLoader<ToyLog>>(reader_settings(), clock_, tables_, due);
       }
     }
     tables_.loads.tend();
@@ -170,7 +202,8 @@ class ToyFollower final : public Follower {
     if (storage_.directory == nullptr || std::exchange(has_tried_, true)) {
       return false;
     }
-    ToyReader reader({.server = &server_});
+    const ToyReaderSettings settings = reader_settings();
+    auto reader = ToyReader::open(settings).value();
     return Restore<ToyLog>({.source = kName,
                             .directory = *storage_.directory,
                             .observer = observer_,
@@ -183,7 +216,12 @@ class ToyFollower final : public Follower {
         .value_or(false);
   }
 
+  ToyReaderSettings reader_settings() const {
+    return {.login = {.host = &host_}, .identity = kServer};
+  }
+
   ToyServer& server_;
+  ToyHost host_{server_, kServer};
   Clock clock_;
   Storage storage_;
   Observer& observer_;

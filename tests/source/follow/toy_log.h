@@ -7,7 +7,6 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -29,6 +28,7 @@
 #include "follow/table_set.h"
 #include "keyspace/row_condition.h"
 #include "source/source.h"
+#include "text/number.h"
 
 namespace cuckooguard::source {
 
@@ -43,9 +43,8 @@ class ToyPosition {
   ToyPosition() = default;
   explicit ToyPosition(std::uint64_t number) : number_(number) {}
   static std::optional<ToyPosition> parse(std::string_view text, std::optional<Flavor> /*flavor*/) {
-    std::uint64_t number = 0;
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
-    return end.ec == std::errc() ? std::optional(ToyPosition(number)) : std::nullopt;
+    const auto number = text::take_number<std::uint64_t>(text);
+    return number ? std::optional(ToyPosition(*number)) : std::nullopt;
   }
 
   std::string text() const { return std::to_string(number_); }
@@ -136,12 +135,21 @@ struct ToyEvent {
 
 struct ToyError {
   std::string what;
+  bool is_ours = false;  // the server does not let us in
 
-  static bool is_refusal() { return false; }
+  bool is_refusal() const { return is_ours; }
   static bool is_lost() { return false; }
+  static ToyError refusal(std::string why) { return {.what = std::move(why), .is_ours = true}; }
 };
 
+class ToyConnection;
+class ToyKindFollower;
+class ToyProbe;
 class ToyReader;
+class ToyStream;
+struct ToyFollowerSettings;
+struct ToyLogin;
+struct ToyReaderSettings;
 
 struct ToyLog {
   using Id = ToyId;
@@ -159,6 +167,15 @@ struct ToyLog {
   struct Format {};
   using Reader = ToyReader;
   using Error = ToyError;
+
+  using Connection = ToyConnection;
+  using Login = ToyLogin;
+  using ReaderSettings = ToyReaderSettings;
+  using Stream = ToyStream;
+  using Probe = ToyProbe;
+  using Follower = ToyKindFollower;
+  using FollowerSettings = ToyFollowerSettings;
+  static constexpr bool kIsWoken = false;
 
   static std::uint64_t definition_hash(const Target& target, const ToyPlan& plan) {
     Definition definition;

@@ -1,18 +1,22 @@
 // The database of a toy log.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <expected>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "source/follow/toy_log.h"
+#include "text/try.h"
 
 namespace cuckooguard::source {
 
@@ -102,6 +106,14 @@ class ToyServer {
   }
 
   // --- who reads ---
+  std::vector<std::string> tables() const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::string> names;
+    for (const auto& [name, rows] : committed_) {
+      names.push_back(name);
+    }
+    return names;
+  }
   std::uint64_t definition() const {
     const std::scoped_lock lock(mutex_);
     return definition_;
@@ -205,5 +217,68 @@ class ToyServer {
   std::deque<Move> moves_;
   std::optional<std::pair<std::string, Rows>> defined_next_;
 };
+
+// An address: a server answers there, or none, or one that lets nobody in.
+class ToyHost {
+ public:
+  ToyHost(ToyServer& server, std::string identity) { is(server, std::move(identity)); }
+
+  void is(ToyServer& server, std::string identity) {
+    const std::scoped_lock lock(mutex_);
+    server_ = &server;
+    identity_ = std::move(identity);
+    error_.reset();
+  }
+  void fails(ToyError error) {
+    const std::scoped_lock lock(mutex_);
+    error_ = std::move(error);
+  }
+  std::expected<std::pair<ToyServer*, std::string>, ToyError> answer() const {
+    const std::scoped_lock lock(mutex_);
+    return error_ ? std::unexpected(*error_)
+                  : std::expected<std::pair<ToyServer*, std::string>, ToyError>(
+                        std::pair(server_, identity_));
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  ToyServer* server_ = nullptr;
+  std::string identity_;
+  std::optional<ToyError> error_;
+};
+
+struct ToyLogin {
+  const ToyHost* host = nullptr;
+  std::chrono::nanoseconds timeout{};
+};
+
+class ToyConnection {
+ public:
+  static std::expected<ToyConnection, ToyError> open(const ToyLogin& login) {
+    auto [server, identity] = TRY(login.host->answer());
+    return ToyConnection(*server, std::move(identity));
+  }
+
+  ToyServer& server() { return *server_; }
+  const std::string& identity() const { return identity_; }
+  static std::expected<void, ToyError> run(std::string_view /*sql*/) { return {}; }
+  void interrupt() const {}
+
+ private:
+  ToyConnection(ToyServer& server, std::string identity)
+      : server_(&server), identity_(std::move(identity)) {}
+
+  ToyServer* server_;
+  std::string identity_;
+};
+
+inline std::expected<ToyConnection, ToyError> open_same_server(const ToyLogin& login,
+                                                               std::string_view identity) {
+  auto connection = TRY(ToyConnection::open(login));
+  if (connection.identity() != identity) {
+    return std::unexpected(ToyError{.what = "another server answers"});
+  }
+  return connection;
+}
 
 }  // namespace cuckooguard::source

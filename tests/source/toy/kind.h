@@ -1,0 +1,27 @@
+// A kind of server whose databases are in memory (source/follow/toy_server.h), in as few lines as
+// it takes: what a kind adds to what follow/ has for all. Its configuration is a file's: the path
+// is a host's name.
+//
+// Threads: as in follow/; hosts are named before sources are made of them, and outlive those.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "source/follow/toy_server.h"
+#include "source/source_kind.h"
+
+namespace cuckooguard::source {
+
+// Where the names of configurations lead to, while it lives; one at a time.
+class ToyNetwork {
+ public:
+  explicit ToyNetwork(std::map<std::string, const ToyHost*> hosts);
+  ToyNetwork(const ToyNetwork&) = delete;
+  ToyNetwork& operator=(const ToyNetwork&) = delete;
+  ~ToyNetwork();
+};
+
+extern const SourceKind kToy;
+
+}  // namespace cuckooguard::source
