@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "keyspace/canonical_integer.h"
 #include "keyspace/canonical_text.h"
 #include "keyspace/identity.h"
 #include "keyspace/printable.h"

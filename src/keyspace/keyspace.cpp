@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "keyspace/identity.h"
-#include "keyspace/keyspace_checks.h"
 #include "keyspace/overlap.h"
 
 namespace cuckooguard::keyspace {

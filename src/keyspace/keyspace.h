@@ -36,7 +36,7 @@
 #include <string_view>
 #include <vector>
 
-#include "keyspace/identity_buffer.h"
+#include "keyspace/identity.h"
 #include "keyspace/identity_pattern.h"
 #include "keyspace/key_template.h"
 
@@ -328,5 +328,10 @@ class Keyspace {
   std::vector<std::uint32_t> makers_;
   TemplateIndex index_;
 };
+
+// What must hold between the templates of a namespace, and between those of different namespaces,
+// before a Keyspace can be built of them. Called by Keyspace::build alone.
+// Every error, in the order of namespaces and templates; none: they can be used together.
+std::vector<KeyspaceError> check_namespaces(std::span<const NamespaceTemplates> namespaces);
 
 }  // namespace cuckooguard::keyspace

@@ -1,9 +1,8 @@
-#include "keyspace/keyspace_checks.h"
-
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
+#include "keyspace/keyspace.h"
 #include "keyspace/overlap.h"
 #include "keyspace/printable.h"
 

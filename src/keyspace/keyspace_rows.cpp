@@ -4,9 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "keyspace/canonical_integer.h"
 #include "keyspace/canonical_text.h"
-#include "keyspace/equal_integer.h"
 #include "keyspace/identity.h"
 #include "keyspace/keyspace.h"
 #include "keyspace/printable.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "keyspace/canonical_integer.h"
+#include "keyspace/canonical_text.h"
 #include "keyspace/identity.h"
 #include "text/number.h"
 

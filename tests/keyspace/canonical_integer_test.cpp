@@ -1,8 +1,8 @@
-#include "keyspace/canonical_integer.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "keyspace/canonical_text.h"
 
 namespace cuckooguard::keyspace {
 namespace {

@@ -1,9 +1,9 @@
-#include "keyspace/equal_integer.h"
-
 #include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
+
+#include "keyspace/canonical_text.h"
 
 namespace cuckooguard::keyspace {
 namespace {

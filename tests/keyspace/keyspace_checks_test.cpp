@@ -1,10 +1,9 @@
-#include "keyspace/keyspace_checks.h"
-
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "keyspace/keyspace.h"
 #include "keyspace/random_keyspace.h"
 
 namespace cuckooguard::keyspace {

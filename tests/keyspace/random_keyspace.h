@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "keyspace/canonical_integer.h"
 #include "keyspace/canonical_text.h"
 #include "keyspace/keyspace.h"
 

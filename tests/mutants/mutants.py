@@ -286,7 +286,7 @@ MUTANTS = [
     ("source", "rows_without_keys_take_places", "a large transaction is taken for one with too many rows",
      [("src/source/transaction.cpp", "if (!before && after) {", "if (!before) {")]),
     ("keyspace", "few_digits_are_read_once", "a number of five digits is another one",
-     [("src/keyspace/canonical_integer.cpp", "load<std::uint32_t>(text + second)", "load<std::uint32_t>(text)")]),
+     [("src/keyspace/canonical_text.cpp", "load<std::uint32_t>(text + second)", "load<std::uint32_t>(text)")]),
     ("filter_concurrent", "isolated_rows_are_read_before_the_count", "a row that is isolated under another spelling meanwhile is absent",
      [("src/filter/parts_lookup.h", "    const std::uint64_t removals = bond_.removals.load(std::memory_order_acquire);\n    step_();\n"
        "    const CuckooFilter& filter = *live.current();\n    step_();\n    const IsolatedRows& isolated = *live.isolated();\n",

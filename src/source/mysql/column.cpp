@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "keyspace/canonical_integer.h"
+#include "keyspace/canonical_text.h"
 #include "source/uuid_bytes.h"
 
 namespace cuckooguard::source::mysql {
@@ -157,7 +157,7 @@ std::optional<std::string> ambiguous(const Column& column, const Placeholder& pl
   const ColumnKind type = column.type();
   const bool has_16_bytes = column.column_type == "binary(16)";
   if (placeholder.is_integer() && type != ColumnKind::date && !has_16_bytes) {
-    return std::nullopt;  // what else a text is taken for is known (keyspace/equal_integer.h)
+    return std::nullopt;  // what else a text is taken for is known (keyspace::equal_integer())
   }
   const bool is_uuid =
       placeholder.type == ValueType::uuid && (type == ColumnKind::text || has_16_bytes);

@@ -2,7 +2,7 @@
 #include <string_view>
 #include <vector>
 
-#include "keyspace/canonical_integer.h"
+#include "keyspace/canonical_text.h"
 #include "postgres/table.h"
 
 namespace cuckooguard::source::postgres {

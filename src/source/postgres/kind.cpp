@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "follow/server_kind.h"
-#include "keyspace/canonical_integer.h"
 #include "keyspace/canonical_text.h"
 #include "keyspace/identity.h"
 #include "postgres/log_follower.h"

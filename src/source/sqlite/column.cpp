@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "keyspace/canonical_integer.h"
+#include "keyspace/canonical_text.h"
 #include "source/uuid_bytes.h"
 
 namespace cuckooguard::source::sqlite {
