@@ -33,5 +33,12 @@ TEST(Number, is_taken_off_the_beginning) {
   EXPECT_EQ(text, ",x");
 }
 
+TEST(Number, that_leads_is_read_of_values_that_may_be_null_or_none) {
+  EXPECT_EQ(leading_number("12 kB"), 12U);
+  EXPECT_EQ(leading_number(std::nullopt), 0U);
+  EXPECT_EQ(leading_number<std::uint8_t>("256"), 0) << "too large";
+  EXPECT_EQ(leading_number("kB", 7U), 7U);
+}
+
 }  // namespace
 }  // namespace cuckooguard::text
