@@ -86,6 +86,22 @@ std::string placeholder_for(const Column& column, std::initializer_list<std::str
   return {};
 }
 
+// Of rows (table, column, …) in the order of tables and of their primary keys; no column: the table
+// has none. `placeholder_of(row)`: of the row's column, or empty.
+template <class Rows, class PlaceholderOf>
+std::vector<KeyedTable> keyed_tables(const Rows& rows, const PlaceholderOf& placeholder_of) {
+  std::vector<KeyedTable> tables;
+  for (const auto& row : rows) {
+    if (tables.empty() || tables.back().name != row[0]) {
+      tables.push_back({.name = row[0].value_or(""), .primary_key = {}});
+    }
+    if (row[1]) {
+      tables.back().primary_key.push_back(placeholder_of(row));
+    }
+  }
+  return tables;
+}
+
 // A Source that is one thread taking a Follower's steps until it is told to stop. A pause between
 // two of them ends early when a reader wants a question that the next step would answer.
 //

@@ -123,9 +123,8 @@ std::expected<FieldPlaces, std::string> field_places(const Target& target,
   FieldPlaces places;
   for (const std::string& placeholder : placeholders) {
     const auto renamed = settings.columns.find(placeholder);
-    const auto place =
-        TRY(place_of(*header, renamed == settings.columns.end() ? placeholder : renamed->second));
-    places.identity.push_back(place);
+    places.identity.push_back(
+        TRY(place_of(*header, renamed == settings.columns.end() ? placeholder : renamed->second)));
   }
   for (const std::string& column : settings.where.columns()) {
     const auto place = place_of(*header, column);

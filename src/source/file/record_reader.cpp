@@ -17,8 +17,7 @@ RecordReader::RecordReader(config::FileFormat format, Read read)
 
 std::expected<RecordReader::Fields, std::string> RecordReader::next() {
   for (;;) {
-    const auto found = TRY(find_record());
-    if (!found) {
+    if (!TRY(find_record())) {
       return Fields{};
     }
     std::string_view record(buffer_.data() + begin_, end_ - begin_);

@@ -106,8 +106,7 @@ class Restore {
     read_renewal();
     std::vector<Candidate<Log>> candidates;
     for (TableIndex index = 0; index < tables_.size(); ++index) {
-      auto found = TRY(candidate(index));
-      if (std::optional<Candidate<Log>>& usable = found) {
+      if (auto usable = TRY(candidate(index))) {
         candidates.push_back(*std::move(usable));
       }
     }

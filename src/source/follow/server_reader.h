@@ -62,8 +62,7 @@ std::expected<void, std::variant<std::string, typename Log::Error>> list_until_s
     if (!doubt) {
       return {};
     }
-    const auto is_visible = TRY(reader.shows_all_of(tables.log));
-    if (!is_visible) {
+    if (!TRY(reader.shows_all_of(tables.log))) {
       continue;
     }
     typename TableSetListing<Log>::Tables found;

@@ -55,8 +55,7 @@ Expected<NameCase> name_case(Connection& connection) {
 Planned<std::vector<std::string>> find_tables(Connection& connection,
                                               std::span<const std::string> wanted) {
   if (std::ranges::any_of(wanted, config::is_table_pattern)) {
-    auto missing = TRY(missing_grant(connection));
-    if (std::optional<std::string>& why = missing) {
+    if (auto why = TRY(missing_grant(connection))) {
       return std::unexpected(*std::move(why));
     }
   }
@@ -94,28 +93,17 @@ Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection) {
       "t.table_name AND s.index_name = 'PRIMARY' LEFT JOIN information_schema.columns c ON "
       "c.table_schema = t.table_schema AND c.table_name = t.table_name AND c.column_name = "
       "s.column_name WHERE t.table_schema = DATABASE() ORDER BY t.table_name, s.seq_in_index"));
-  std::vector<KeyedTable> tables;
-  for (const auto& row : rows) {
-    if (tables.empty() || tables.back().name != row[0]) {
-      tables.push_back({.name = row[0].value_or(""), .primary_key = {}});
-    }
-    if (!row[1]) {
-      continue;
-    }
+  return keyed_tables(rows, [](const auto& row) -> std::string {
     const Column column{.name = row[1].value_or(""),
                         .data_type = row[2].value_or(""),
                         .column_type = row[3].value_or(""),
                         .charset = row[4].value_or(""),
                         .collation = row[5].value_or("")};
-    std::string placeholder;
     if (column.type() == ColumnKind::integer) {
-      placeholder = placeholder_for(column, {column.is_unsigned() ? ":uint64" : ":int64"});
-    } else if (!unreadable(column)) {
-      placeholder = placeholder_for(column, {"", "|ci", ":uuid", ":date"});
+      return placeholder_for(column, {column.is_unsigned() ? ":uint64" : ":int64"});
     }
-    tables.back().primary_key.push_back(std::move(placeholder));
-  }
-  return tables;
+    return unreadable(column) ? "" : placeholder_for(column, {"", "|ci", ":uuid", ":date"});
+  });
 }
 
 Expected<TableEstimate> size_of_table(Connection& connection, const TablePlan& plan) {

@@ -157,8 +157,7 @@ Done LogFollower::try_to_connect(const std::stop_token& stop) {
   if (found && found->is_active) {
     return std::unexpected(end_reader(connection, *found));
   }
-  const auto goes_on = TRY(found ? can_go_on(*found) : false);
-  if (!goes_on) {
+  if (!TRY(found ? can_go_on(*found) : false)) {
     TRY(begin_anew(connection, replication, found.has_value()));
   }
   return begin_stream(connection, std::move(replication));

@@ -50,8 +50,7 @@ Expected<ServerProbe::Word> ServerProbe::ask(Connection& connection) {
   const TimePoint at = settings_.clock();
   const bool is_whole_due = watched_.empty() || at - whole_at_ >= whole_every();
   if (!is_whole_due) {
-    const auto is_same = TRY(ask_shortly(connection));
-    if (!is_same) {
+    if (!TRY(ask_shortly(connection))) {
       watched_.clear();
     }
   }

@@ -84,14 +84,7 @@ Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection, cons
       connection.quoted(place.schema) +
       " AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND "
       "pg_catalog.has_any_column_privilege(c.oid, 'SELECT') ORDER BY c.relname, k.n"));
-  std::vector<KeyedTable> tables;
-  for (const auto& row : rows) {
-    if (tables.empty() || tables.back().name != row[0]) {
-      tables.push_back({.name = row[0].value_or(""), .primary_key = {}});
-    }
-    if (!row[1]) {
-      continue;
-    }
+  return keyed_tables(rows, [](const auto& row) {
     Column column{.name = row[1].value_or(""),
                   .type_name = row[2].value_or(""),
                   .type_oid = text::leading_number<std::uint32_t>(row[3]),
@@ -100,12 +93,10 @@ Expected<std::vector<KeyedTable>> list_keyed_tables(Connection& connection, cons
     if (column.type == ColumnKind::text && blends_characters(row[7].value_or(""))) {
       column.type = ColumnKind::blended_text;
     }
-    tables.back().primary_key.push_back(
-        column.type == ColumnKind::integer
-            ? placeholder_for(column, {":int64"})
-            : placeholder_for(column, {"", "|ci", ":uuid", ":numeric", ":date", ":bytea"}));
-  }
-  return tables;
+    return column.type == ColumnKind::integer
+               ? placeholder_for(column, {":int64"})
+               : placeholder_for(column, {"", "|ci", ":uuid", ":numeric", ":date", ":bytea"});
+  });
 }
 
 Expected<TableEstimate> size_of_table(Connection& connection, const TablePlan& plan) {

@@ -113,8 +113,7 @@ Done each_row(const Database& database,
     statement.bind(1, name);
   }
   for (;;) {
-    const auto row = TRY(statement.step());
-    if (!row) {
+    if (!TRY(statement.step())) {
       return {};
     }
     take(statement);

@@ -73,8 +73,7 @@ class DatabaseRowLookup final : public RowLookup {
     }
     Row row(plan);
     for (std::size_t seen = 0; seen < kRowsMax; ++seen) {
-      const auto has_row = TRY(in_words(statement.step()));
-      if (!has_row) {
+      if (!TRY(in_words(statement.step()))) {
         return false;
       }
       if (row.read(statement) && row.counts() && is_it(target, row.values(), identity)) {

@@ -418,8 +418,7 @@ Done LogFollower::check_position(const Database& database) {
   if (std::ranges::none_of(tables_, &LogTable::is_in_step)) {
     return {};
   }
-  const auto is_there = TRY(has_mark(database, position_));
-  if (!is_there) {
+  if (!TRY(has_mark(database, position_))) {
     for (LogTable& table : tables_) {
       table.put_out_of_step("the trigger log does not go back far enough: reading all rows");
     }
@@ -501,8 +500,7 @@ Planned<TouchedRows> LogReader::read(const Database& database,
   TouchedRows touched;
   Row row(table.plan);
   for (;;) {
-    const auto has_row = TRY(changes.step());
-    if (!has_row) {
+    if (!TRY(changes.step())) {
       break;
     }
     TRY(add(table, feed, changes, row, touched));

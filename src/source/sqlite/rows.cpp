@@ -158,9 +158,8 @@ Expected<SnapshotReader::Reading> SnapshotReader::read_table(Feed& feed,
     return Reading::finished;
   }
   if (plan.grows) {
-    const auto used =
-        TRY(count(database_, plan.largest_id_sql(), plan.is_autoincrement ? plan.table : ""));
-    feed.ids_grow(used);
+    feed.ids_grow(
+        TRY(count(database_, plan.largest_id_sql(), plan.is_autoincrement ? plan.table : "")));
   }
   return read_rows(feed, plan, statement);
 }

@@ -122,9 +122,8 @@ Expected<std::vector<UniqueKey>> unique_keys(const Database& database, const std
     return std::unexpected(done.error());
   }
   for (const Index& index : indexes) {
-    auto key = TRY(key_of(database, index.name));
-    if (auto& found = key) {
-      keys.push_back(*std::move(found));
+    if (auto key = TRY(key_of(database, index.name))) {
+      keys.push_back(*std::move(key));
     }
   }
   return keys;
