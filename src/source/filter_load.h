@@ -33,6 +33,23 @@
 
 namespace cuckooguard::source {
 
+// What a filter does about rows that go, as the operator wants it and the table allows. That
+// `trusted` is wanted of a table with several rows per identity is refused when that is planned.
+// `identity_is_unique`: a NOT NULL unique key of the one table.
+constexpr filter::DeleteMode chosen_deletes(config::Deletes wanted, bool identity_is_unique) {
+  using filter::DeleteMode;
+  switch (wanted) {
+    case config::Deletes::exact:
+      return DeleteMode::exact;
+    case config::Deletes::deferred:
+      return DeleteMode::deferred;
+    case config::Deletes::automatic:
+    case config::Deletes::trusted:
+      break;
+  }
+  return identity_is_unique ? DeleteMode::trusted : DeleteMode::deferred;
+}
+
 // The filter that a load begins with, for one of `parts` tables, of which a look-up asks all: each
 // may take its share of the namespace's false positives, and gets its share of a configured
 // capacity. `capacity_min`: what is known to be needed.

@@ -110,7 +110,7 @@ class Source {
   // is kept for that.
   virtual void let_go() {}
 
-  // Any thread, at any time; neither waits for the source's work (source/follow_status.h).
+  // Any thread, at any time; neither waits for the source's work (source/follower.h).
   virtual SourceStatus status() const = 0;
   // Whether `position`, as its server writes it (MariaDB's @@last_gtid, MySQL's GTID set,
   // PostgreSQL's LSN), has been applied.

@@ -159,7 +159,7 @@ class SourceThread final : public Source {
 // Origin's promise). So all rows committed before t are in the published filter, and one committed
 // at c > t can be answered absent only before t + max_lag < c + max_lag. t is read before the look;
 // the filter is published before the first look. A look answers readers' questions
-// (source/asking.h).
+// (source/follower.h).
 //
 // When it loads. After a change everything passes until the next load is proven, so it loads soon:
 // as soon as the origin has been quiet for a moment, waiting for that no longer than a load takes

@@ -1,11 +1,10 @@
-#include "source/follow_status.h"
-
 #include <atomic>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "mysql/log_position.h"
+#include "source/follower.h"
 
 namespace cuckooguard::source::mysql {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "source/follow_status.h"
+#include "source/follower.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <stop_token>
 
-#include "source/asking.h"
+#include "source/follower.h"
 
 namespace cuckooguard::source {
 

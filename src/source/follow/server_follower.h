@@ -33,7 +33,6 @@
 #include "follow/restore.h"
 #include "follow/table_loader.h"
 #include "follow/table_set.h"
-#include "source/backoff.h"
 #include "source/feeds.h"
 #include "source/follower.h"
 #include "source/source.h"

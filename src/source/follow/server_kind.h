@@ -28,7 +28,7 @@
 
 #include "follow/followed_server.h"
 #include "follow/log_feed.h"
-#include "source/chosen_deletes.h"
+#include "source/filter_load.h"
 #include "source/row_lookup.h"
 #include "source/source_kind.h"
 #include "text/try.h"

@@ -37,7 +37,7 @@
 #include <vector>
 
 #include "follow/table_set.h"
-#include "source/chosen_deletes.h"
+#include "source/filter_load.h"
 
 namespace cuckooguard::source {
 

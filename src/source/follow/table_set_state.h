@@ -25,10 +25,8 @@
 #include "filter/live_filter.h"
 #include "follow/log_feed.h"
 #include "follow/position_proofs.h"
-#include "source/asking.h"
-#include "source/backoff.h"
 #include "source/feeds.h"
-#include "source/follow_status.h"
+#include "source/follower.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {

@@ -5,7 +5,7 @@
 
 #include "follow/checkpoint.h"
 #include "mysql/log_applier.h"
-#include "source/chosen_deletes.h"
+#include "source/filter_load.h"
 
 namespace cuckooguard::source::mysql {
 namespace {

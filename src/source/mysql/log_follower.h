@@ -58,8 +58,8 @@
 #include "mysql/server_probe.h"
 #include "mysql/table.h"
 #include "mysql/tables.h"
-#include "source/asking.h"
 #include "source/feeds.h"
+#include "source/follower.h"
 #include "source/source.h"
 
 namespace cuckooguard::source::mysql {

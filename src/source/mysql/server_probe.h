@@ -1,5 +1,5 @@
 // Asks a server over and over how far its log is, and so how current whoever has applied that much
-// must be: several times per max_lag, and in between when a reader wants it (source/asking.h).
+// must be: several times per max_lag, and in between when a reader wants it (source/follower.h).
 //
 // The proof. At time t, before the question is sent, every commit that has returned, or that
 // anybody has seen, is in the log; the answer covers it. Whoever has applied that much has all that
@@ -63,7 +63,7 @@
 #include "mysql/log.h"
 #include "mysql/log_position.h"
 #include "mysql/server.h"
-#include "source/asking.h"
+#include "source/follower.h"
 #include "source/source.h"
 #include "text/try.h"
 

@@ -4,7 +4,7 @@
 
 #include "follow/checkpoint.h"
 #include "postgres/log_applier.h"
-#include "source/chosen_deletes.h"
+#include "source/filter_load.h"
 #include "text/number.h"
 
 namespace cuckooguard::source::postgres {

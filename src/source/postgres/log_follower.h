@@ -56,8 +56,8 @@
 #include "postgres/log_applier.h"
 #include "postgres/server.h"
 #include "postgres/table.h"
-#include "source/asking.h"
 #include "source/feeds.h"
+#include "source/follower.h"
 #include "source/source.h"
 
 namespace cuckooguard::source::postgres {
@@ -122,7 +122,7 @@ class TableReader final : public ServerReader<Log> {
 
 // Asks PostgreSQL over and over how far its log is, what everybody sees by now, and whether its
 // tables are still what they were: several times per max_lag, and in between when a reader wants it
-// (source/asking.h).
+// (source/follower.h).
 //
 // The proof. At time t, before the question is sent, every commit that has returned is in the log
 // before the place where it is being written (the insert position p): that of what was flushed is

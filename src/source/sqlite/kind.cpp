@@ -8,7 +8,7 @@
 
 #include "config/table_pattern.h"
 #include "keyspace/identity.h"
-#include "source/chosen_deletes.h"
+#include "source/filter_load.h"
 #include "source/uuid_bytes.h"
 #include "sqlite/database.h"
 #include "sqlite/log_follower.h"

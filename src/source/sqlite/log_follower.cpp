@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "source/chosen_deletes.h"
+#include "source/filter_load.h"
 #include "sqlite/rows.h"
 #include "sqlite/trigger_log.h"
 #include "text/try.h"

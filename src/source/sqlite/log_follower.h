@@ -43,8 +43,6 @@
 #include <vector>
 
 #include "filter/key_hash.h"
-#include "source/asking.h"
-#include "source/backoff.h"
 #include "source/feeds.h"
 #include "source/follower.h"
 #include "source/source.h"

@@ -9,7 +9,7 @@
 
 #include "mysql/log_applier.h"
 #include "source/bench.h"
-#include "source/chosen_deletes.h"
+#include "source/filter_load.h"
 
 namespace cuckooguard::source::mysql {
 namespace {

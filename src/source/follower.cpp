@@ -1,4 +1,4 @@
-#include "source/follow_status.h"
+#include "source/follower.h"
 
 namespace cuckooguard::source {
 
