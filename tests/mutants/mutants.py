@@ -374,7 +374,7 @@ MUTANTS = [
     ("source/follow", "restarts_forget_the_largest_id", "new rows behind ids that were given before are absent",
      [("src/source/follow/checkpoint.cpp", ".largest_id = *largest_id,", ".largest_id = 0,")]),
     ("source/mysql", "cascades_are_accepted", "ON DELETE CASCADE, which MariaDB does not log",
-     [("src/source/mysql/foreign_keys.cpp", "key.on_delete == Action::erase;", "false;")]),
+     [("src/source/mysql/table.cpp", "key.on_delete == Action::erase;", "false;")]),
     ("source/mysql", "crashes_are_slept_through", "deletions that a crash has undone hide their rows",
      [("src/source/mysql/log_applier.cpp", "  why_void_ = kCrashed;\n  return std::unexpected(std::string(kCrashed));", "  return !gtid_;")]),
     ("source/mysql", "shutdowns_are_crashes", "tables are read again whenever a server was started",

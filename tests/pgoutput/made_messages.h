@@ -8,7 +8,6 @@
 #include <variant>
 
 #include "pgoutput/message.h"
-#include "pgoutput/replication_message.h"
 
 namespace cuckooguard::pgoutput {
 

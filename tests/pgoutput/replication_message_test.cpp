@@ -1,11 +1,10 @@
-#include "pgoutput/replication_message.h"
-
 #include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
 
 #include "made_messages.h"
+#include "pgoutput/message.h"
 #include "recording.h"
 
 namespace cuckooguard::pgoutput {

@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "pgoutput/message.h"
 #include "pgoutput/message_decoder.h"
-#include "pgoutput/replication_message.h"
 
 namespace cuckooguard::pgoutput {
 

@@ -115,7 +115,7 @@ class Rows {
 
 class Connection {
  public:
-  // With settings of its own (mysql/session.h).
+  // With settings of its own (connection.cpp).
   static Expected<Connection> open(const Login& login);
 
   Done run(std::string_view sql);

@@ -2,7 +2,7 @@
 #include <array>
 #include <string_view>
 
-#include "pgoutput/replication_message.h"
+#include "pgoutput/message.h"
 #include "postgres/log_follower.h"
 #include "text/try.h"
 

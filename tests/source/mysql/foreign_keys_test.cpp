@@ -1,11 +1,11 @@
-#include "mysql/foreign_keys.h"
-
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "mysql/table.h"
 
 namespace cuckooguard::source::mysql {
 namespace {

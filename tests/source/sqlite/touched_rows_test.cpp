@@ -1,11 +1,11 @@
-#include "sqlite/touched_rows.h"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "sqlite/log_follower.h"
 
 namespace cuckooguard::source::sqlite {
 namespace {
