@@ -2,7 +2,7 @@
 // fill one as the application does, by SETBIT. The hash functions are the product's own, which are
 // tested against the libraries' (tests/foreign).
 //
-// Threads: any. Errors: none. Source: foreign/go_zero.h, redisson.h, guava.h.
+// Threads: any. Errors: none. Source: formats/formats.h.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "foreign/hashes.h"
+#include "formats/hashes.h"
 
 namespace cuckooguard::harness {
 

@@ -22,12 +22,9 @@
 #include "app/start_report.h"
 #include "config/config_file.h"
 #include "config/password_file.h"
-#include "filled/local_store.h"
-#include "filled/log_entry.h"
 #include "io/clock.h"
 #include "io/socket_transport.h"
 #include "io/tls_credentials.h"
-#include "replicated/filter_log.h"
 #include "source/source_kind.h"
 #include "upstream/redis_client.h"
 
@@ -90,38 +87,6 @@ void end_now_at_the_next_signal() {
   action.sa_handler = [](int) { ::_exit(EXIT_FAILURE); };
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
-}
-
-constexpr std::size_t kKeyBytesMin = 16;
-
-std::uint64_t wall_time() {
-  return static_cast<std::uint64_t>(io::wall_time().time_since_epoch().count());
-}
-
-std::expected<std::string, std::string> read_key(const std::string& path) {
-  std::string key = config::password_of(path, "");
-  if (key.size() < kKeyBytesMin) {
-    return std::unexpected(path + " cannot be read, or its first line has less than " +
-                           std::to_string(kKeyBytesMin) + " bytes");
-  }
-  return key;
-}
-
-// The same on every guard that has the key.
-filter::HashSecret hash_secret_of(std::string_view key) {
-  const filled::LogKey log_key(key);
-  filter::HashSecret secret;
-  std::size_t at = 0;
-  for (std::uint64_t part = 0; at < secret.bytes.size(); ++part) {
-    filled::Mac mac = log_key.begin("hash of items");
-    mac.add_number(part);
-    for (const char byte : mac.finish()) {
-      if (at < secret.bytes.size()) {
-        secret.bytes.at(at++) = static_cast<std::byte>(byte);
-      }
-    }
-  }
-  return secret;
 }
 
 }  // namespace
@@ -272,88 +237,12 @@ std::size_t Drain::clients() const {
   return sum;
 }
 
-std::expected<std::unique_ptr<ApplicationFilters>, std::string> ApplicationFilters::make(
-    const config::Config& config, const Environment& environment) {
-  if (!config.filters.is_used()) {
-    return nullptr;
-  }
-  const bool is_shared = config.filters.durability == config::Durability::redis;
-  const auto key =
-      is_shared ? read_key(config.filters.secret_file) : std::expected<std::string, std::string>();
-  if (!key) {
-    return std::unexpected("filters.secret_file: " + key.error());
-  }
-  const filter::HashSecret secret = is_shared                        ? hash_secret_of(*key)
-                                    : environment.storage != nullptr ? environment.storage->secret()
-                                                                     : filter::random_secret();
-  // Alone, what clients may have made is all that there is.
-  const auto room = is_shared ? filled::Filters::Room{.bytes_max = config.filters.max_memory,
-                                                      .is_one_of_several = true}
-                              : filled::Filters::Room();
-  std::unique_ptr<ApplicationFilters> made(new ApplicationFilters(secret, room));
-  if (is_shared) {
-    made->share(config, *key, environment);
-  } else if (auto kept = made->keep_here(config, environment); !kept) {
-    return std::unexpected("filters: " + kept.error());
-  }
-  made->filled_ = std::make_unique<guard::Filled>(guard::Filled::Parts{.filters = made->filters_,
-                                                                       .store = *made->store_,
-                                                                       .settings = config.filters,
-                                                                       .wall_time = wall_time});
-  return made;
-}
-
-std::expected<void, std::string> ApplicationFilters::keep_here(const config::Config& config,
-                                                               const Environment& environment) {
-  auto store = std::make_unique<filled::LocalStore>(
-      filters_,
-      filled::LocalStore::Settings{
-          .path = environment.storage != nullptr ? environment.storage->filled_path() : "",
-          .every = config.storage.checkpoint_every,
-          .wall_time = wall_time,
-          .on_trouble = [&log = environment.log](const std::string& what) {
-            log.warning("filters_trouble", {{"what", what}});
-          }});
-  auto restored = store->restore();
-  start_ = [&store = *store] { store.start(); };
-  store_ = std::move(store);
-  return restored;
-}
-
-void ApplicationFilters::share(const config::Config& config,
-                               const std::string& key,
-                               const Environment& environment) {
-  log::EventLog& log = environment.log;
-  Endpoints& endpoints = environment.endpoints;
-  auto store = std::make_unique<replicated::FilterLog>(
-      [&endpoints](std::string_view meta) { return endpoints.redis_of(meta); },
-      replicated::FilterLog::Settings{.prefix = config.filters.log, .key = key},
-      filters_,
-      replicated::FilterLog::Calls{
-          .on_state =
-              [&log, &endpoints](replicated::FilterLog::State state, const std::string& why) {
-                if (state == replicated::FilterLog::State::lost) {
-                  endpoints.refresh();  // it may be elsewhere by now
-                  log.warning("filters_state", {{"state", name_of(state)}, {"why", why}});
-                } else {
-                  log.info("filters_state", {{"state", name_of(state)}, {"why", why}});
-                }
-              },
-          .on_new_generation = {},
-          .on_trouble =
-              [&log](const std::string& what) {
-                log.warning("filters_trouble", {{"what", what}});
-              }},
-      &environment.tls);
-  start_ = [&store = *store] { store.start(); };
-  store_ = std::move(store);
-}
-
 Assembly::Assembly(config::Config config, Start start, log::EventLog& log)
     : log_(log),
       config_(std::move(config)),
       read_(std::move(start.read)),
       last_read_(config_),
+      guests_(start.guests),
       worker_count_(worker_count(config_.workers)),
       epochs_(worker_count_ + 2),  // the last are the admin server's and the verification's
       reloads_(
@@ -364,7 +253,8 @@ Assembly::Assembly(config::Config config, Start start, log::EventLog& log)
             return loaded;
           },
           log),
-      environment_{.log = log,
+      environment_{.guests = guests_,
+                   .log = log,
                    .epochs = epochs_,
                    .report = report_,
                    .status = load_status_,
@@ -430,16 +320,24 @@ void Assembly::describe_process() {
 }
 
 void Assembly::make_filters() {
-  auto made = ApplicationFilters::make(config_,
-                                       {.log = log_,
-                                        .storage = storage_ ? &*storage_ : nullptr,
-                                        .tls = tls_.upstream(),
-                                        .endpoints = endpoints_});
-  if (made) {
-    filters_ = *std::move(made);
-  } else {
-    refusals_.push_back(made.error());
+  if (!config_.filters.is_used()) {
+    return;
   }
+  auto made = guests_.make_filters(
+      config_,
+      {.log = log_,
+       .storage = storage_ ? &*storage_ : nullptr,
+       .tls = tls_.upstream(),
+       .redis_of = [this](std::string_view key) { return endpoints_.redis_of(key); },
+       .look_again = [this] { endpoints_.refresh(); }});
+  if (!made) {
+    refusals_.push_back(made.error());
+    return;
+  }
+  filters_ = *std::move(made);
+  environment_.process.complaints.emplace_back([this] { return filters_->complaint(); });
+  shown_.emplace(shown_.begin() + guard::kFactsOfAll,
+                 [this](guard::FactTable& table) { filters_->show(table); });
 }
 
 void Assembly::make_generation() {
@@ -473,7 +371,7 @@ proxy::Session::Settings Assembly::session_settings(const config::Config& config
   proxy::Session::Settings settings{.upstream = config.upstream,
                                     .limits = config.limits,
                                     .output_total = config.limits.output_total / worker_count_};
-  // Of a whole cluster it is nodes that clients share connections to (routing/nodes.h).
+  // Of a whole cluster it is nodes that clients share connections to.
   if (endpoints_.leads_to_sentinel(endpoint) || endpoints_.leads_to_cluster(endpoint)) {
     settings.upstream.mode = config::UpstreamMode::pinned;
   }
@@ -488,18 +386,16 @@ guard::Guard::Parts Assembly::guarded(const Generation& generation,
                                       guard::Learner& learner) {
   redis::Facts& facts = endpoints_.facts(endpoint);
   if (endpoints_.leads_to_sentinel(endpoint)) {
-    return {.keyspace = no_keys_, .namespaces = {}, .facts = facts, .shown = &shown_};
+    return {.keyspace = no_keys_, .namespaces = {}, .facts = facts, .shown = &shown_of_sentinels_};
   }
   guard::Guard::Parts parts = generation.guarded(worker, facts);
   parts.learner = &learner;
-  parts.filled = filters_ ? &filters_->filled() : nullptr;
   parts.shown = &shown_;
   return parts;
 }
 
 guard::Guard::Parts Assembly::shown(const Generation& generation) {
   guard::Guard::Parts parts = generation.guarded(0, endpoints_.facts());
-  parts.filled = filters_ ? &filters_->filled() : nullptr;
   parts.shown = &shown_;
   return parts;
 }
@@ -610,7 +506,7 @@ void Assembly::follow(const Endpoints::Known& known) {
 }
 
 // To this endpoint's server of before: on every worker what was connected to it before a time. A
-// whole cluster's is one node of several, to which routing/ leads by itself.
+// whole cluster's is one node of several, to which its loop leads by itself.
 void Assembly::leave(std::size_t endpoint,
                      io::TimePoint before,
                      const std::function<void()>& done) {

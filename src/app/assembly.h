@@ -51,13 +51,10 @@
 #include "app/supervisor.h"
 #include "app/tls_sides.h"
 #include "config/config.h"
-#include "filled/filters.h"
-#include "filled/store.h"
 #include "filter/epochs.h"
 #include "filter/live_parts.h"
 #include "guard/contradictions.h"
 #include "guard/fact_table.h"
-#include "guard/filled.h"
 #include "guard/guard.h"
 #include "guard/process.h"
 #include "io/asio_loop.h"
@@ -367,46 +364,6 @@ class Drain {
   bool has_ended_ = false;
 };
 
-// The filters that applications fill, of a process: made of the configuration at the start, and
-// kept where it says.
-//
-// Threads: made, started and ended on the main thread; what it gives to guards, any.
-// Lifetimes: log, storage, tls and endpoints outlive it, and it the workers.
-// Errors: make(): a sentence. What was kept and cannot be read is one, too: to go on without it
-// would be to take for new what was there. Limits: config::FilledFilters.
-class ApplicationFilters {
- public:
-  struct Environment {
-    log::EventLog& log;
-    const source::StorageDirectory* storage;  // null: none
-    const io::TlsSlot& tls;                   // what its connects take
-    Endpoints& endpoints;                     // where Redis is
-  };
-
-  // Null: there are none.
-  static std::expected<std::unique_ptr<ApplicationFilters>, std::string> make(
-      const config::Config& config, const Environment& environment);
-  ApplicationFilters(const ApplicationFilters&) = delete;
-  ApplicationFilters& operator=(const ApplicationFilters&) = delete;
-  ~ApplicationFilters() = default;
-
-  void start() { start_(); }
-  guard::Filled& filled() { return *filled_; }
-
- private:
-  ApplicationFilters(const filter::HashSecret& secret, filled::Filters::Room room)
-      : filters_(secret, room) {}
-
-  void share(const config::Config& config, const std::string& key, const Environment& environment);
-  std::expected<void, std::string> keep_here(const config::Config& config,
-                                             const Environment& environment);
-
-  filled::Filters filters_;
-  std::unique_ptr<filled::Store> store_;
-  std::function<void()> start_;
-  std::unique_ptr<guard::Filled> filled_;
-};
-
 class Assembly {
  public:
   // The configuration's file, read and checked; or what is wrong with it, a line each.
@@ -414,6 +371,7 @@ class Assembly {
 
   struct Start {
     Read read;               // for reloads
+    const Guests& guests;    // outlive it
     bool is_strict = false;  // --strict-start
   };
 
@@ -463,6 +421,7 @@ class Assembly {
   const config::Config config_;  // of the start: what needs a restart is as it says
   Read read_;
   SettingsAsRead last_read_;  // of what is in force, but for what needs a restart
+  const Guests& guests_;
   unsigned worker_count_;
   filter::Epochs epochs_;
   std::shared_ptr<RecentEvents> events_ = RecentEvents::of(log_);
@@ -481,7 +440,8 @@ class Assembly {
   std::unique_ptr<KeptOverlays> kept_overlays_;  // null: there is no storage
   TlsSides tls_;
   Endpoints endpoints_;
-  const guard::FactProviders shown_ = guard::fact_providers();
+  const guard::FactProviders shown_of_sentinels_ = guard::fact_providers();
+  guard::FactProviders shown_ = guard::fact_providers();
   std::unique_ptr<ApplicationFilters> filters_;  // null: applications fill none
   keyspace::Keyspace no_keys_ = keyspace::Keyspace::build({}).value();
   proxy::ClientCount client_count_;

@@ -10,7 +10,7 @@
 
 #include "app/assembly.h"
 #include "guard/command_families.h"
-#include "routing/routed_loop.h"
+#include "upstream/cluster_loop.h"
 
 namespace cuckooguard::app {
 
@@ -33,22 +33,22 @@ struct Assembly::WorkerParts {
   struct Served {
     Served(Assembly& all, WorkerParts& parts, std::size_t endpoint)
         : settings(all.session_settings(all.config_, endpoint)),
-          routed(
-              all.endpoints_.leads_to_cluster(endpoint)
-                  ? std::make_unique<routing::RoutedLoop>(
-                        parts.worker.loop(),
-                        settings.upstream,
-                        all.config_.upstream.mode,
-                        [&all] { all.endpoints_.refresh(); },
-                        routing::NodeUsers{
+          routed(all.endpoints_.leads_to_cluster(endpoint)
+                     ? all.guests_.make_cluster_loop(
+                           {.loop = parts.worker.loop(),
+                            .settings = settings.upstream,
+                            .mode = all.config_.upstream.mode,
+                            .on_doubt = [&all] { all.endpoints_.refresh(); },
                             .on_loss = [this](const auto& told) { clients.on_upstream_loss(told); },
                             .version = [this] { return guard.parts().facts.withdrawals(); }})
-                  : nullptr),
+                     : nullptr),
           guard(all.guarded(*all.generation_, parts.number, endpoint, parts.learner)),
           own_commands(guard,
                        guard::guard_commands(guard),
                        guard::filter_commands(guard),
-                       guard.parts().filled != nullptr ? guard::filled_commands(guard) : nullptr),
+                       all.filters_ && !all.endpoints_.leads_to_sentinel(endpoint)
+                           ? all.filters_->commands(guard)
+                           : nullptr),
           clients({.loop = routed ? static_cast<io::Loop&>(*routed) : parts.worker.loop(),
                    .guard = guard,
                    .own_commands = own_commands,
@@ -75,7 +75,7 @@ struct Assembly::WorkerParts {
     }
 
     proxy::Session::Settings settings;  // the worker's own to read and, at a reload, to replace
-    std::unique_ptr<routing::RoutedLoop> routed;  // null: it does not lead to a whole cluster
+    std::unique_ptr<upstream::ClusterLoop> routed;  // null: it does not lead to a whole cluster
     guard::Guard guard;
     guard::OwnCommands own_commands;
     proxy::Clients clients;

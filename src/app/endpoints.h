@@ -2,7 +2,7 @@
 //
 //   listen: host:port ...        one endpoint for all of them, which leads to Redis:
 //                                upstream.address, or the master that the Sentinels name; or to a
-//                                whole cluster (routing/routed_loop.h), and to a master for facts
+//                                whole cluster (upstream/cluster_loop.h), and to a master for facts
 //   listen: { nodes: ports }     one for each port: a node of a cluster, or the master or a replica
 //                                of it
 //   listen: { sentinels: ... }   one, which leads to a Sentinel that answers

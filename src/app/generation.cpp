@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "app/load_report.h"
-#include "app/source_kinds.h"
 #include "config/config.h"
 #include "guard/trouble.h"
 #include "io/clock.h"
@@ -57,7 +56,8 @@ Generation::Result Generation::make(const Environment& environment,
 Generation::Generation(const Environment& environment,
                        config::Config config,
                        const Generation* before)
-    : ground_(ground_of(std::move(config))),
+    : guests_(environment.guests),
+      ground_(ground_of(std::move(config))),
       process_(environment.process),
       report_(environment.report),
       status_(environment.status),
@@ -121,7 +121,7 @@ void Generation::make_spaces(const Environment& environment, const Generation* b
 }
 
 bool Generation::must_be_read_anew(const config::Source& settings, const Generation& before) const {
-  if (!kind_of(settings).runs_alone(settings)) {
+  if (!guests_.kind_of(settings).runs_alone(settings)) {
     return false;
   }
   std::size_t members = 0;
@@ -160,7 +160,8 @@ void Generation::make_source(const Environment& environment,
     return;
   }
   auto made =
-      RunningSource::make({.settings = settings,
+      RunningSource::make({.guests = guests_,
+                           .settings = settings,
                            .ground = ground_,
                            .fed = fed,
                            .report = environment.status,
@@ -202,9 +203,10 @@ void Generation::check_what_becomes_strict(const config::Source& settings,
     }
   }
   if (!targets.empty()) {
-    std::ranges::move(Refusals(kind_of(settings).check(settings, targets, io::now_since_boot))
-                          .sentences(settings.name),
-                      std::back_inserter(refusals));
+    std::ranges::move(
+        Refusals(guests_.kind_of(settings).check(settings, targets, io::now_since_boot))
+            .sentences(settings.name),
+        std::back_inserter(refusals));
   }
 }
 
@@ -249,7 +251,7 @@ void Generation::describe(const Environment& environment) {
       if (space.definition.source.name == settings.name &&
           std::ranges::find(listed, space.source.get()) == listed.end()) {
         listed.push_back(space.source.get());
-        source_list_.add(settings, space.source->source());
+        source_list_.add(settings.name, guests_.kind_of(settings).name, space.source->source());
       }
     }
   }
@@ -391,7 +393,7 @@ std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> Runn
   for (const Fed& fed : running->fed_) {
     targets.push_back({ground.keyspace, fed.ns, ground.config.namespaces[fed.ns], *fed.filter});
   }
-  const source::SourceKind& kind = kind_of(parts.settings);
+  const source::SourceKind& kind = parts.guests.kind_of(parts.settings);
   const bool keeps_nothing = parts.is_beside && kind.beside != nullptr;
   const config::Source settings = keeps_nothing ? kind.beside(parts.settings) : parts.settings;
   if (parts.must_be_readable) {

@@ -48,6 +48,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/guests.h"
 #include "app/kept_overlays.h"
 #include "app/load_report.h"
 #include "app/source_list.h"
@@ -96,6 +97,7 @@ class RunningSource {
     std::shared_ptr<guard::Overlay> overlay;
   };
   struct Parts {
+    const Guests& guests;
     const config::Source& settings;
     std::shared_ptr<const Ground> ground;
     std::vector<Fed> fed;
@@ -211,6 +213,7 @@ Definition definition_of(const config::Config& config, std::size_t ns);
 class Generation {
  public:
   struct Environment {
+    const Guests& guests;
     log::EventLog& log;
     filter::Epochs& epochs;
     LoadReport& report;
@@ -286,6 +289,7 @@ class Generation {
                    std::vector<std::string>& refusals);
   void describe(const Environment& environment);
 
+  const Guests& guests_;
   std::shared_ptr<const Ground> ground_;
   std::uint64_t numbering_ = 1;
   std::vector<Space> spaces_;  // by number

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/source_kinds.h"
 #include "filter/reported_state.h"
 
 namespace cuckooguard::app {
@@ -25,13 +24,13 @@ int severity(filter::SourceState state) {
 
 }  // namespace
 
-void SourceList::add(const config::Source& settings, source::Source& source) {
-  const auto known = std::ranges::find(entries_, settings.name, &Entry::name);
+void SourceList::add(std::string_view name, std::string_view type, source::Source& source) {
+  const auto known = std::ranges::find(entries_, name, &Entry::name);
   if (known != entries_.end()) {
     known->running.push_back(&source);
     return;
   }
-  entries_.push_back({.name = settings.name, .type = kind_of(settings).name, .running = {&source}});
+  entries_.push_back({.name = std::string(name), .type = type, .running = {&source}});
 }
 
 source::RowAnswer SourceList::look_up_row(std::uint32_t ns,

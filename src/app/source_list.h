@@ -16,7 +16,6 @@
 #include <string_view>
 #include <vector>
 
-#include "config/config.h"
 #include "guard/process.h"
 #include "source/source.h"
 
@@ -24,7 +23,8 @@ namespace cuckooguard::app {
 
 class SourceList final : public guard::SourceView {
  public:
-  void add(const config::Source& settings, source::Source& source);
+  // `type`: of its kind; static.
+  void add(std::string_view name, std::string_view type, source::Source& source);
   // The namespace `ns` is read by this source, which knows it as `its_number`.
   void feeds(std::uint32_t ns, source::Source& source, std::uint32_t its_number) {
     fed_[ns] = {&source, its_number};

@@ -27,8 +27,8 @@ CLI::App& Check::add(CLI::App& app) {
       app, "check", "Check the configuration: 0 if it is valid, 78 with every error otherwise");
 }
 
-int Check::run() const {
-  const auto read = config.load();
+int Check::run(const app::Guests& guests) const {
+  const auto read = config.load(guests.built);
   if (!read) {
     return report(read.error());
   }

@@ -106,7 +106,7 @@ CLI::App& Explain::add(CLI::App& app) {
   return command;
 }
 
-int Explain::run() const {
+int Explain::run(const app::Guests& guests) const {
   ::signal(SIGPIPE, SIG_IGN);
   if (address) {
     return print(explain_key(
@@ -117,7 +117,8 @@ int Explain::run() const {
                    .tls = tls.chosen()},
         key));
   }
-  const auto config = config::load_config(config_path);
+  const auto config =
+      config::load_config(config_path, config::process_environment(), {}, guests.built);
   return config ? print(explain_key(*config, key)) : report(config.error());
 }
 

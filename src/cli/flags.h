@@ -27,8 +27,9 @@ struct ConfigFlags {
   // With both, the file required.
   CLI::App& add_subcommand(CLI::App& app, const char* name, const char* what);
 
-  std::expected<config::EffectiveConfig, std::vector<config::Diagnostic>> load() const {
-    return config::load_effective(path, config::process_environment(), overrides);
+  std::expected<config::EffectiveConfig, std::vector<config::Diagnostic>> load(
+      const config::Built& built) const {
+    return config::load_effective(path, config::process_environment(), overrides, built);
   }
 };
 

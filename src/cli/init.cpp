@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "app/load_report.h"
-#include "app/source_kinds.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plan.h"
@@ -173,8 +172,8 @@ bool is_password(std::string_view flag) {
 
 class Interview {
  public:
-  Interview(const Init& flags, std::istream* terminal)
-      : flags_(flags), terminal_(terminal), answers_(flags.answers) {}
+  Interview(const Init& flags, std::istream* terminal, const app::Guests& guests)
+      : flags_(flags), terminal_(terminal), guests_(guests), answers_(flags.answers) {}
 
   // The exit code.
   int hold() {
@@ -276,8 +275,10 @@ class Interview {
   // --- what is wrong with the answers ---
 
   std::expected<config::Config, Words> parsed() const {
-    auto config = config::parse_config(
-        first_configuration(answers_, part_), flags_.output, config::process_environment());
+    auto config = config::parse_config(first_configuration(answers_, part_),
+                                       flags_.output,
+                                       config::process_environment(),
+                                       guests_.built);
     if (config) {
       return *std::move(config);
     }
@@ -320,12 +321,12 @@ class Interview {
       return words;
     }
     const config::Source& source = config->sources.front();
-    auto tables = app::kind_of(source).list_tables(source);
+    auto tables = guests_.kind_of(source).list_tables(source);
     if (!tables) {
       return {tables.error()};
     }
     tables_ = *std::move(tables);
-    const auto refusals = app::kind_of(source).check(source, {}, std::chrono::steady_clock::now);
+    const auto refusals = guests_.kind_of(source).check(source, {}, std::chrono::steady_clock::now);
     return app::Refusals(refusals).sentences(source.name);
   }
 
@@ -354,7 +355,7 @@ class Interview {
     if (!config) {
       return config.error();
     }
-    const Plan plan = make_plan(*config);
+    const Plan plan = make_plan(*config, guests_);
     if (!plan.failures.empty()) {
       return plan.failures;
     }
@@ -391,6 +392,7 @@ class Interview {
 
   const Init& flags_;
   std::istream* terminal_;
+  const app::Guests& guests_;
   Answers answers_;
   Part part_ = Part::redis;                 // that was asked for last
   std::vector<source::KeyedTable> tables_;  // of the source
@@ -437,14 +439,14 @@ CLI::App& Init::add(CLI::App& app) {
   return command;
 }
 
-int Init::run() const {
+int Init::run(const app::Guests& guests) const {
   ::signal(SIGPIPE, SIG_IGN);
-  return initialize(*this, ::isatty(STDIN_FILENO) != 0 ? &std::cin : nullptr);
+  return initialize(*this, ::isatty(STDIN_FILENO) != 0 ? &std::cin : nullptr, guests);
 }
 
-int initialize(const Init& flags, std::istream* terminal) {
+int initialize(const Init& flags, std::istream* terminal, const app::Guests& guests) {
   try {
-    return Interview(flags, terminal).hold();
+    return Interview(flags, terminal, guests).hold();
   } catch (const Unanswered& missing) {
     fmt::print(stderr, "cuckooguard: {}\n", missing.what());
     return kExitUsage;

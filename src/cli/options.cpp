@@ -1,8 +1,7 @@
 #include "cli/options.h"
 
-#include <deque>
+#include <algorithm>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -41,21 +40,21 @@ struct MainFlags {
 
   Command chosen() const {
     if (version) {
-      return ShowVersion{};
+      return Command(ShowVersion{});
     }
     if (serve.config.path.empty()) {
       throw CLI::RequiredError("--config");
     }
     if (check) {
-      return Check{serve.config};
+      return Command(Check{serve.config});
     }
     if (print_config) {
-      return PrintConfig{serve.config};
+      return Command(PrintConfig{serve.config});
     }
     if (plan) {
-      return ShowPlan{serve.config};
+      return Command(ShowPlan{serve.config});
     }
-    return serve;
+    return Command(serve);
   }
 };
 
@@ -89,8 +88,8 @@ CLI::App& PrintConfig::add(CLI::App& app) {
       app, "print-config", "Print every effective setting and its origin, without secrets");
 }
 
-int PrintConfig::run() const {
-  const auto read = config.load();
+int PrintConfig::run(const app::Guests& guests) const {
+  const auto read = config.load(guests.built);
   if (!read) {
     return report(read.error());
   }
@@ -105,44 +104,37 @@ int PrintConfig::run() const {
   return 0;
 }
 
-std::optional<Command> parse_options(int argc, const char* const* argv, int& exit_code) {
+const Command* Commands::parsed() const {
+  const auto found =
+      std::ranges::find_if(all_, [](const auto& each) { return each.second->parsed(); });
+  return found == all_.end() ? nullptr : &found->first;
+}
+
+std::optional<Command> parse_options(int argc,
+                                     const char* const* argv,
+                                     const Program& program,
+                                     int& exit_code) {
   CLI::App app{
       "A sidecar in front of Redis that answers reads of keys which exist nowhere, so that they "
       "reach neither Redis nor the database.",
       "cuckooguard"};
   MainFlags flags;
   flags.add(app);
-  std::deque<std::pair<Command, const CLI::App*>> subcommands;
-  const auto add = [&subcommands]<typename Subcommand>(CLI::App& parent, Subcommand subcommand) {
-    auto& [command, parser] = subcommands.emplace_back(std::move(subcommand), nullptr);
-    parser = &std::get<Subcommand>(command).add(parent);  // which writes the options there
-  };
-  add(app, Init{});
-  add(app, Check{});
-  add(app, PrintConfig{});
-  add(app, ShowPlan{});
-  CLI::App& filter = add_filter(app);
-  add(filter, InspectFilter{});
-  add(filter, QueryFilter{});
-  add(filter, CreateFilter{});
-  add(filter, AddToFilter{});
-  add(filter, ImportFilter{});
-  add(filter, ExportFilter{});
-  add(app, PrintTriggers{});
-  CLI::App& slot = add_slot(app);
-  add(slot, ListSlots{});
-  add(slot, DropSlot{});
-  add(app, ListPresets{});
-  add(app, Explain{});
-  add(app, Ping{});
+  Commands commands;
+  commands.add(app, Init{});
+  commands.add(app, Check{});
+  commands.add(app, PrintConfig{});
+  commands.add(app, ShowPlan{});
+  for (const auto add : program.commands) {
+    add(app, commands);
+  }
+  commands.add(app, ListPresets{});
+  commands.add(app, Explain{});
+  commands.add(app, Ping{});
   try {
     app.parse(argc, argv);
-    for (const auto& [command, parser] : subcommands) {
-      if (parser->parsed()) {
-        return command;
-      }
-    }
-    return flags.chosen();
+    const Command* const parsed = commands.parsed();
+    return parsed != nullptr ? *parsed : flags.chosen();
   } catch (const CLI::ParseError& outcome) {  // how CLI11 also says that it has printed help
     exit_code = app.exit(outcome) == 0 ? 0 : kExitUsage;
     if (exit_code != 0) {

@@ -13,15 +13,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
+#include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/plan.h"
-#include "cli/redis_call.h"
 #include "config/config.h"
-#include "foreign/filter.h"
-#include "foreign/guava.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
@@ -30,91 +27,15 @@ class Option;
 
 namespace cuckooguard::cli {
 
-// A filter of another library, as `cuckooguard filter` is told of it: how it is read, of a file or
-// of what Redis has, and made.
-//
-// Threads: the main thread's; files are only read. Errors: a sentence. Limits: kFileBytesMax.
-struct ForeignFile {
-  static constexpr std::uint64_t kFileBytesMax = std::uint64_t{16} << 30U;
-
-  std::string format;  // empty: it is one of the guard's own
-  std::uint64_t bits = 0;
-  std::uint32_t hashes = 0;
-  std::string strategy = "murmur128_mitz_32";
-  std::string funnel = "utf8";
-
-  bool is_given() const { return !format.empty(); }
-  CLI::Option* add(CLI::App& command);               // `--format` itself
-  std::optional<std::string> missing_flags() const;  // in words
-  // Of this file.
-  foreign::FilterOrWhyNot read(const std::string& path) const;
-  // Without a look at missing_flags().
-  foreign::FilterOrWhyNot read_bytes(std::string bytes) const;
-
-  // An empty one; what it is made of, and what must not be said of it, is the format's.
-  struct Wanted {
-    std::uint64_t capacity = 0;  // items; 0: not said
-    double rate = 0;             // of false positives; 0: not said
-  };
-  foreign::FilterOrWhyNot make(const Wanted& wanted) const;
-
-  bool is_bitmap() const;  // of Redis
-  // Why add() has refused an item.
-  std::string refused_item(std::string_view item) const;
-};
-
-// The parameters of a filter that an application, and every later command, must know, one
-// `name: value` per line, and how full it is.
-std::string told(const foreign::Facts& facts);
-
-// What the filter says of itself, one `name: value` per line.
-std::expected<std::string, std::string> inspect_foreign(const ForeignFile& file,
-                                                        const std::string& path);
-// One line per item: `absent` or `may exist`, and the item.
-std::expected<std::string, std::string> query_foreign(const ForeignFile& file,
-                                                      const std::string& path,
-                                                      const std::vector<std::string>& items);
-
 // `cuckooguard --version`: what this program was built from, how, and with which libraries; of a
 // shared library the version that is loaded. One `name: value` per line behind the first.
 //
 // Threads: free function.
 struct ShowVersion {
-  int run() const;
+  int run(const app::Guests& guests) const;
 };
 
-std::string version_text();
-
-// `cuckooguard slot list|drop`: replication slots of guards on a PostgreSQL, each of which keeps
-// the server from removing its log: one whose guard has gone for good fills the disk.
-//
-// Threads: the main thread's. Errors: a sentence; only run() prints.
-
-CLI::App& add_slot(CLI::App& app);  // `slot`, of which the others are subcommands
-
-// `cuckooguard slot list --config FILE [--source NAME]`
-struct ListSlots {
-  std::string config_path;
-  std::string source;  // empty: the only one of type postgres
-
-  CLI::App& add(CLI::App& slot);
-  int run() const;
-};
-
-// `cuckooguard slot drop --config FILE [--source NAME] SLOT`
-struct DropSlot {
-  std::string config_path;
-  std::string source;
-  std::string name;  // of the slot
-
-  CLI::App& add(CLI::App& slot);
-  int run() const;
-};
-
-// One line per slot whose name begins as a guard's, or is the source's.
-std::expected<std::string, std::string> list_slots_of(const ListSlots& options);
-// Not one that is in use.
-std::expected<std::string, std::string> drop_slot_of(const DropSlot& options);
+std::string version_text(const app::Guests& guests);
 
 // `cuckooguard --config FILE`: the guard itself, until a signal ends it.
 //
@@ -124,22 +45,7 @@ struct Serve {
   ConfigFlags config;
   bool strict_start = false;  // what a source refuses ends the start
 
-  int run() const;
-};
-
-// `cuckooguard triggers`: the SQL by which a SQLite database logs what changes in its guarded
-// tables.
-//
-// Threads: the main thread's; the database is only read, and only what it does not have yet is
-// printed.
-
-// `cuckooguard triggers --config FILE [--source NAME]`
-struct PrintTriggers {
-  std::string config_path;
-  std::string source;  // empty: the only one that follows triggers
-
-  CLI::App& add(CLI::App& app);
-  int run() const;
+  int run(const app::Guests& guests) const;
 };
 
 // `cuckooguard print-config`: the settings in force, as YAML that can be used as a configuration,
@@ -150,7 +56,7 @@ struct PrintConfig {
   ConfigFlags config;
 
   CLI::App& add(CLI::App& app);
-  int run() const;
+  int run(const app::Guests& guests) const;
 };
 
 // `cuckooguard presets`: the values that `absent_reply` can have, with their bytes, which framework
@@ -224,130 +130,11 @@ struct Init {
   bool force = false;  // overwrite it
 
   CLI::App& add(CLI::App& app);
-  int run() const;
+  int run(const app::Guests& guests) const;
 };
 
 // `terminal`: where answers are read; null: there is none.
-int initialize(const Init& flags, std::istream* terminal);
-
-// `cuckooguard filter create|add`: filters of other libraries, in files, without those libraries.
-//
-// Threads: the main thread's. Errors: a sentence, and the file is as it was; only run() prints.
-// Limits: an item of standard input is a line, held as a whole.
-
-// `cuckooguard filter create FILE --format FORMAT`, and what the format is made of
-struct CreateFilter {
-  std::string path;
-  ForeignFile foreign{};
-  ForeignFile::Wanted wanted{};
-
-  CLI::App& add(CLI::App& filter);
-  int run() const;
-};
-
-// `cuckooguard filter add FILE --format FORMAT [ITEM...]`
-struct AddToFilter {
-  std::string path;
-  std::vector<std::string> items;  // none, or "-": the lines of standard input
-  ForeignFile foreign{};
-
-  CLI::App& add(CLI::App& filter);
-  int run() const;
-};
-
-// Its parameters for the application.
-std::expected<std::string, std::string> create_filter(const CreateFilter& options);
-
-// How many, and how full the filter is now. A line is an item as it stands there, an empty one too.
-std::expected<std::string, std::string> add_to_filter(const AddToFilter& options,
-                                                      std::istream& lines);
-
-// `cuckooguard filter import|export`: bitmaps of other libraries, from Redis into files and back.
-//
-// A bitmap only ever gains bits. What an application adds while one is read may be missing in the
-// file, and one that is replaced meanwhile is refused; what is added between import and export,
-// Redis loses.
-//
-// Threads: the main thread's. Errors: a sentence, and what was to be written is as it was; only
-// run() prints. Limits: 512 MiB, as Redis's strings; kTimeout for each reply.
-
-// Where the bitmap is, or is to be.
-struct RedisKey {
-  static constexpr std::chrono::seconds kTimeout{10};
-
-  std::optional<config::Address> address;
-  std::string key;
-  std::uint32_t db = 0;
-  Login login{};  // the password of REDISCLI_AUTH, if no file has one
-  TlsFlags tls{};
-
-  void add(CLI::App& command);
-  std::expected<RedisCall, std::string> open() const;  // logged in, in its db
-};
-
-// `cuckooguard filter import FILE --format FORMAT --redis ADDRESS --key KEY`
-struct ImportFilter {
-  std::string path;
-  bool force = false;  // into a file that exists
-  ForeignFile foreign{};
-  RedisKey redis{};
-
-  CLI::App& add(CLI::App& filter);
-  int run() const;
-};
-
-// `cuckooguard filter export FILE --format FORMAT --redis ADDRESS --key KEY`
-struct ExportFilter {
-  std::string path;
-  ForeignFile foreign{};
-  RedisKey redis{};
-
-  CLI::App& add(CLI::App& filter);
-  int run() const;
-};
-
-// The parameters that later commands need. For Redisson the hash beside the key has them.
-std::expected<std::string, std::string> import_filter(const ImportFilter& options);
-
-// In pieces into a key beside it, then RENAME: nobody sees half of it. With it, in one MULTI,
-// Redisson's hash, unless it says the same already.
-std::expected<std::string, std::string> export_filter(const ExportFilter& options);
-
-// `cuckooguard filter inspect|query`: what a filter file says, for an operator who asks "is this
-// key in it?".
-//
-// Threads: the main thread's; files are only read. Errors: a sentence; only run() prints.
-
-CLI::App& add_filter(CLI::App& app);  // `filter`, of which the others are subcommands
-
-// `cuckooguard filter inspect FILE [--format FORMAT]`
-struct InspectFilter {
-  std::string path;
-  ForeignFile foreign{};
-
-  CLI::App& add(CLI::App& filter);
-  int run() const;
-};
-
-// `cuckooguard filter query FILE --secret FILE --template TEMPLATE KEY...`, or of another library's
-// `cuckooguard filter query FILE --format FORMAT ITEM...`
-struct QueryFilter {
-  std::string path;
-  std::string secret_path;
-  std::string key_template;
-  std::vector<std::string> keys;  // or items
-  ForeignFile foreign{};
-
-  CLI::App& add(CLI::App& filter);
-  int run() const;
-};
-
-// One `name: value` per line. All checksums have been verified; the secret is not needed.
-std::expected<std::string, std::string> inspect_filter(const InspectFilter& options);
-
-// One line per key: what the file says of it (`absent`, `may exist`, or `unguarded`: no key of the
-// template), and the key.
-std::expected<std::string, std::string> query_filter(const QueryFilter& options);
+int initialize(const Init& flags, std::istream* terminal, const app::Guests& guests);
 
 // `cuckooguard explain KEY`: what a Redis key is to the guard. By a configuration: its namespace,
 // template and identity, or where the nearest template ceases to fit. By a guard that runs:
@@ -366,7 +153,7 @@ struct Explain {
   TlsFlags tls;
 
   CLI::App& add(CLI::App& app);
-  int run() const;
+  int run(const app::Guests& guests) const;
 };
 
 // One `name: value` per line.
@@ -391,32 +178,14 @@ struct Check {
   ConfigFlags config;
 
   CLI::App& add(CLI::App& app);
-  int run() const;
+  int run(const app::Guests& guests) const;
 };
-
-// A subcommand add()s itself to the command line; each command has run(), which returns the exit
-// code.
-using Command = std::variant<Serve,
-                             Check,
-                             PrintConfig,
-                             ShowPlan,
-                             Init,
-                             InspectFilter,
-                             QueryFilter,
-                             CreateFilter,
-                             AddToFilter,
-                             ImportFilter,
-                             ExportFilter,
-                             PrintTriggers,
-                             ListSlots,
-                             DropSlot,
-                             ListPresets,
-                             Explain,
-                             ShowVersion,
-                             Ping>;
 
 // Nothing if the process is to end now with `exit_code` (help, a usage error; both already
 // printed).
-std::optional<Command> parse_options(int argc, const char* const* argv, int& exit_code);
+std::optional<Command> parse_options(int argc,
+                                     const char* const* argv,
+                                     const Program& program,
+                                     int& exit_code);
 
 }  // namespace cuckooguard::cli

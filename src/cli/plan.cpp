@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "app/load_report.h"
-#include "app/source_kinds.h"
 #include "cli/offline_targets.h"
 #include "cli/output.h"
 #include "config/values.h"
@@ -98,11 +97,12 @@ std::string aligned(const std::vector<Cells>& rows) {
 }
 
 // False: they cannot be counted.
-bool plan_rows(const config::Source& source,
+bool plan_rows(const source::SourceKind& kind,
+               const config::Source& source,
                const source::Target& target,
                app::Refusals& refusals,
                std::vector<PlannedTable>& tables) {
-  const auto sizes = app::kind_of(source).count_rows(source, target);
+  const auto sizes = kind.count_rows(source, target);
   if (!sizes) {
     if (!refusals.explain(target.settings.name)) {
       refusals.add({.ns = target.settings.name, .what = sizes.error()});
@@ -115,29 +115,28 @@ bool plan_rows(const config::Source& source,
   return true;
 }
 
-void plan_source(const config::Source& source,
+void plan_source(const source::SourceKind& kind,
+                 const config::Source& source,
                  const std::vector<source::Target>& targets,
                  Plan& plan) {
   std::vector<PlannedTable> tables;
   app::Refusals refusals;
-  const bool is_server = app::kind_of(source).is_server;
-  if (is_server) {
-    refusals =
-        app::Refusals(app::kind_of(source).check(source, targets, std::chrono::steady_clock::now));
+  if (kind.is_server) {
+    refusals = app::Refusals(kind.check(source, targets, std::chrono::steady_clock::now));
   }
   for (const source::Target& target : targets) {
-    if (plan_rows(source, target, refusals, tables)) {
+    if (plan_rows(kind, source, target, refusals, tables)) {
       plan.overlays += target.settings.overlay.max_keys * kOverlayKeyBytes;
     }
   }
-  if (is_server && refusals.is_empty()) {
+  if (kind.is_server && refusals.is_empty()) {
     plan.checked.push_back(source.name);
   }
   std::ranges::move(refusals.sentences(source.name), std::back_inserter(plan.failures));
   for (const PlannedTable& table : tables) {
     plan.steady += table.steady;
   }
-  plan.rebuild += most_beside(tables, is_server);
+  plan.rebuild += most_beside(tables, kind.is_server);
   plan.tables.insert(plan.tables.end(), tables.begin(), tables.end());
 }
 
@@ -166,12 +165,12 @@ CLI::App& ShowPlan::add(CLI::App& app) {
   return command;
 }
 
-int ShowPlan::run() const {
-  const auto read = config.load();
+int ShowPlan::run(const app::Guests& guests) const {
+  const auto read = config.load(guests.built);
   if (!read) {
     return report(read.error());
   }
-  const Plan plan = make_plan(read->config);
+  const Plan plan = make_plan(read->config, guests);
   fmt::print("{}", describe(plan, guards));
   for (const std::string& failure : plan.failures) {
     fmt::print(stderr, "cuckooguard: {}\n", failure);
@@ -179,11 +178,11 @@ int ShowPlan::run() const {
   return plan.failures.empty() ? 0 : kExitFailure;
 }
 
-Plan make_plan(const config::Config& config) {
+Plan make_plan(const config::Config& config, const app::Guests& guests) {
   Plan plan;
   OfflineTargets all(config);
   for (const config::Source& source : config.sources) {
-    plan_source(source, all.targets(source.name), plan);
+    plan_source(guests.kind_of(source), source, all.targets(source.name), plan);
   }
   plan.rebuild += plan.steady;
   for (const config::Namespace& space : config.namespaces) {

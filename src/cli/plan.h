@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "app/guests.h"
 #include "cli/flags.h"
 #include "filter/sizing.h"
 
@@ -23,7 +24,7 @@ struct ShowPlan {
   unsigned guards = 1;  // that have this configuration
 
   CLI::App& add(CLI::App& app);
-  int run() const;
+  int run(const app::Guests& guests) const;
 };
 
 struct PlannedTable {
@@ -47,7 +48,7 @@ struct Plan {
   std::vector<std::string> checked;  // sources of which a start would refuse nothing
 };
 
-Plan make_plan(const config::Config& config);
+Plan make_plan(const config::Config& config, const app::Guests& guests);
 
 // A table for people; `guards` have this configuration.
 std::string describe(const Plan& plan, unsigned guards = 1);

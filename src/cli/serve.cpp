@@ -16,8 +16,9 @@ void warn(const config::EffectiveConfig& read, log::EventLog& log) {
 }
 
 std::expected<config::Config, std::vector<std::string>> read_again(const ConfigFlags& flags,
+                                                                   const config::Built& built,
                                                                    log::EventLog& log) {
-  auto read = flags.load();
+  auto read = flags.load(built);
   if (read) {
     warn(*read, log);
     return std::move(read->config);
@@ -31,9 +32,9 @@ std::expected<config::Config, std::vector<std::string>> read_again(const ConfigF
 
 }  // namespace
 
-int Serve::run() const {
+int Serve::run(const app::Guests& guests) const {
   ::signal(SIGHUP, SIG_IGN);  // a word to reload that comes before there is something to reload
-  const auto read = config.load();
+  const auto read = config.load(guests.built);
   if (!read) {
     return report(read.error());
   }
@@ -41,10 +42,11 @@ int Serve::run() const {
   log::prepare_last_word(read->config.log.format);
   log::EventLog log(read->config.log);
   warn(*read, log);
-  app::Assembly assembly(
-      read->config,
-      {.read = [this, &log] { return read_again(config, log); }, .is_strict = strict_start},
-      log);
+  app::Assembly assembly(read->config,
+                         {.read = [&] { return read_again(config, guests.built, log); },
+                          .guests = guests,
+                          .is_strict = strict_start},
+                         log);
   if (!assembly.refusals().empty()) {
     return report(config.path, assembly.refusals());
   }

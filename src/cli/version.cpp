@@ -1,13 +1,13 @@
+#include <map>
+#include <string>
+#include <string_view>
+
 #include <CLI/Version.hpp>
 #include <boost/version.hpp>
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
-#include <mysql.h>
 #include <spdlog/version.h>
-#include <sqlite3.h>
 #include <xxhash.h>
-#include <zlib.h>
-#include <zstd.h>
 
 #include "app/commit.h"
 #include "cli/options.h"
@@ -31,11 +31,11 @@ constexpr std::string_view kCompiler = "g++ " __VERSION__;
 
 }  // namespace
 
-int ShowVersion::run() const {
-  return print(version_text());
+int ShowVersion::run(const app::Guests& guests) const {
+  return print(version_text(guests));
 }
 
-std::string version_text() {
+std::string version_text(const app::Guests& guests) {
   std::string text = "cuckooguard " CUCKOOGUARD_VERSION "\n";
   const auto line = [&text](std::string_view name, std::string_view value) {
     text += fmt::format("{}: {}\n", name, value);
@@ -44,20 +44,23 @@ std::string version_text() {
   line("build", CUCKOOGUARD_BUILD_TYPE);
   line("sanitizers", CUCKOOGUARD_SANITIZERS);
   line("compiler", kCompiler);
-  line("boost",
+  std::map<std::string_view, std::string> libraries{
+      {"boost",
        fmt::format(
-           "{}.{}.{}", BOOST_VERSION / 100'000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100));
-  line("cli11", CLI11_VERSION);
-  line("fmt", parts_of(FMT_VERSION));
-  line("hiredis", fmt::format("{}.{}.{}", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH));
-  line("mariadb-connector-c", mysql_get_client_info());
-  line("prometheus-cpp", CUCKOOGUARD_PROMETHEUS_VERSION);
-  line("spdlog", fmt::format("{}.{}.{}", SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH));
-  line("sqlite", sqlite3_libversion());
-  line("xxhash", parts_of(XXH_VERSION_NUMBER));
-  line("yaml-cpp", CUCKOOGUARD_YAML_CPP_VERSION);
-  line("zlib", zlibVersion());
-  line("zstd", ZSTD_versionString());
+           "{}.{}.{}", BOOST_VERSION / 100'000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100)},
+      {"cli11", CLI11_VERSION},
+      {"fmt", parts_of(FMT_VERSION)},
+      {"hiredis", fmt::format("{}.{}.{}", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH)},
+      {"prometheus-cpp", CUCKOOGUARD_PROMETHEUS_VERSION},
+      {"spdlog", fmt::format("{}.{}.{}", SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)},
+      {"xxhash", parts_of(XXH_VERSION_NUMBER)},
+      {"yaml-cpp", CUCKOOGUARD_YAML_CPP_VERSION}};
+  for (const app::Library& library : guests.libraries) {
+    libraries.emplace(library.name, library.version());
+  }
+  for (const auto& [name, version] : libraries) {
+    line(name, version);
+  }
   return text;
 }
 

@@ -1,6 +1,7 @@
 #include "config/config_file.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
@@ -133,16 +134,28 @@ EnvironmentLookup process_environment() {
   };
 }
 
+std::optional<std::string> Built::refusal(std::string_view guest) const {
+  if (std::ranges::count(without, guest) == 0) {
+    return std::nullopt;
+  }
+  std::string option(guest);
+  std::ranges::transform(option, option.begin(), [](unsigned char letter) {
+    return static_cast<char>(std::toupper(letter));
+  });
+  return fmt::format("this program was built without {} (CUCKOOGUARD_WITH_{})", guest, option);
+}
+
 std::expected<EffectiveConfig, std::vector<Diagnostic>> parse_effective(
     std::string_view yaml,
     std::string file_name,
     const EnvironmentLookup& environment,
-    std::span<const Override> overrides) {
+    std::span<const Override> overrides,
+    const Built& built) {
   Report report(std::move(file_name));
   EffectiveConfig effective;
   if (std::optional<TreeNode> root = parse_tree(yaml, report)) {
     apply(overrides, *root, report);
-    effective.config = read_config(*root, environment, effective.settings, report);
+    effective.config = read_config(*root, environment, built, effective.settings, report);
   }
   if (!report.empty()) {
     return std::unexpected(std::move(report).in_file_order());
@@ -154,7 +167,8 @@ std::expected<EffectiveConfig, std::vector<Diagnostic>> parse_effective(
 std::expected<EffectiveConfig, std::vector<Diagnostic>> load_effective(
     const std::string& path,
     const EnvironmentLookup& environment,
-    std::span<const Override> overrides) {
+    std::span<const Override> overrides,
+    const Built& built) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return std::unexpected(cannot_read(path, errno));
@@ -166,19 +180,21 @@ std::expected<EffectiveConfig, std::vector<Diagnostic>> load_effective(
     return std::unexpected(cannot_read(path, errno));
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_effective(text, path, environment, overrides);
+  return parse_effective(text, path, environment, overrides, built);
 }
 
 std::expected<Config, std::vector<Diagnostic>> parse_config(std::string_view yaml,
                                                             std::string file_name,
-                                                            const EnvironmentLookup& environment) {
-  return config_of(parse_effective(yaml, std::move(file_name), environment));
+                                                            const EnvironmentLookup& environment,
+                                                            const Built& built) {
+  return config_of(parse_effective(yaml, std::move(file_name), environment, {}, built));
 }
 
 std::expected<Config, std::vector<Diagnostic>> load_config(const std::string& path,
                                                            const EnvironmentLookup& environment,
-                                                           std::span<const Override> overrides) {
-  return config_of(load_effective(path, environment, overrides));
+                                                           std::span<const Override> overrides,
+                                                           const Built& built) {
+  return config_of(load_effective(path, environment, overrides, built));
 }
 
 void apply(std::span<const Override> overrides, TreeNode& root, Report& report) {

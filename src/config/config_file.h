@@ -23,6 +23,7 @@
 #include "config/diagnostic.h"
 #include "config/effective.h"
 #include "config/yaml_tree.h"
+#include "foreign/format.h"
 
 namespace cuckooguard::config {
 
@@ -39,6 +40,16 @@ struct Override {
 // Later ones win.
 void apply(std::span<const Override> overrides, TreeNode& root, Report& report);
 
+// What the program that reads was built with (src/guests/guests.cmake): settings that need
+// something else are refused.
+struct Built {
+  std::vector<std::string_view> without{};  // guests, by name: "mysql"
+  foreign::Formats formats{};               // that a source of type bloom may have
+
+  // Why a setting that needs this guest is refused; nullopt: it is not.
+  std::optional<std::string> refusal(std::string_view guest) const;
+};
+
 // The value of an environment variable, or nullopt if it is not set.
 using EnvironmentLookup = std::function<std::optional<std::string>(std::string_view name)>;
 
@@ -46,13 +57,15 @@ EnvironmentLookup process_environment();
 
 std::expected<Config, std::vector<Diagnostic>> parse_config(std::string_view yaml,
                                                             std::string file_name,
-                                                            const EnvironmentLookup& environment);
+                                                            const EnvironmentLookup& environment,
+                                                            const Built& built = {});
 
 // The one function of this room that reads a file.
 std::expected<Config, std::vector<Diagnostic>> load_config(
     const std::string& path,
     const EnvironmentLookup& environment = process_environment(),
-    std::span<const Override> overrides = {});
+    std::span<const Override> overrides = {},
+    const Built& built = {});
 
 // The same with every setting and its origin. What comes from the environment is named there: a
 // variable counts only where the file says `${NAME}`, since one with a guessable name may be
@@ -67,11 +80,13 @@ std::expected<EffectiveConfig, std::vector<Diagnostic>> parse_effective(
     std::string_view yaml,
     std::string file_name,
     const EnvironmentLookup& environment,
-    std::span<const Override> overrides = {});
+    std::span<const Override> overrides = {},
+    const Built& built = {});
 
 std::expected<EffectiveConfig, std::vector<Diagnostic>> load_effective(
     const std::string& path,
     const EnvironmentLookup& environment = process_environment(),
-    std::span<const Override> overrides = {});
+    std::span<const Override> overrides = {},
+    const Built& built = {});
 
 }  // namespace cuckooguard::config

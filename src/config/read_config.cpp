@@ -431,7 +431,13 @@ constexpr auto kTop = section<Config>(
     Inside{"log", &Config::log, kLog},
     value("workers", &Config::workers, parse_workers, text_of_workers).at_start(),
     value("drain_timeout", &Config::drain_timeout, up_to_a_day(0s, "must be from 0s to 1d"))
-        .at_start());
+        .at_start())
+    .checked_by([](const Section& top, Config& config) {
+      const auto refused = top.built().refusal("filters");
+      if (refused && config.filters.is_used()) {
+        top.report(top.place_of("filters"), "filters: " + *refused);
+      }
+    });
 
 void give_each_node_its_port(std::vector<Listen>& all) {
   std::vector<Listen> each;
@@ -455,16 +461,23 @@ void give_each_node_its_port(std::vector<Listen>& all) {
 
 Config read_config(const TreeNode& root,
                    const EnvironmentLookup& environment,
+                   const Built& built,
                    Setting& settings,
                    Report& report) {
   const Entry whole_file{.key = {}, .place = root.place, .value = root};
   Places places;
-  const Section top({report, environment, &settings, &places}, whole_file, kTop.keys());
+  const Section top({report, environment, built, &settings, &places}, whole_file, kTop.keys());
   places.listen = top.place_of("listen", "address");
   places.admin = top.place_of("admin", "address");
   Config config;
   kTop.read(top, config);
   give_each_node_its_port(config.listen);
+  const bool has_one_port =
+      !config.upstream.cluster.empty() && std::ranges::any_of(config.listen, &Listen::is_for_redis);
+  if (const auto refused = built.refusal("cluster"); refused && has_one_port) {
+    report.add(top.place_of("upstream", "cluster"),
+               "listen: one port for a whole cluster: " + *refused);
+  }
   check(config, places, report);
   return config;
 }

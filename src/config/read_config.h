@@ -42,6 +42,7 @@ void check(const Config& config, const Places& places, Report& report);
 
 Config read_config(const TreeNode& root,
                    const EnvironmentLookup& environment,
+                   const Built& built,
                    Setting& settings,
                    Report& report);
 

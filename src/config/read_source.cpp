@@ -27,21 +27,9 @@ constexpr auto kFileFormats = choices_of<FileFormat>({"lines", "csv"});
 constexpr auto kFollows = choices_of<Follow>({"rescan", "triggers"});
 constexpr auto kTls = choices_of<Tls>({"off", "required", "verified"});
 
-constexpr std::array kBloomFormats = {
-    Choice<BloomFormat>{"go-zero", BloomFormat::go_zero},
-    Choice<BloomFormat>{"redisson", BloomFormat::redisson},
-    Choice<BloomFormat>{"guava", BloomFormat::guava},
-    Choice<BloomFormat>{"guava-bitmap", BloomFormat::guava_bitmap},
-    Choice<BloomFormat>{"redisbloom", BloomFormat::redisbloom},
-    Choice<BloomFormat>{"rediscuckoo", BloomFormat::rediscuckoo},
-    Choice<BloomFormat>{"seiflotfy", BloomFormat::seiflotfy}};
-constexpr std::array kBloomStrategies = {
-    Choice<BloomStrategy>{"murmur128_mitz_32", BloomStrategy::murmur128_mitz_32},
-    Choice<BloomStrategy>{"murmur128_mitz_64", BloomStrategy::murmur128_mitz_64}};
-constexpr std::array kBloomFunnels = {Choice<BloomFunnel>{"utf8", BloomFunnel::utf8},
-                                      Choice<BloomFunnel>{"long", BloomFunnel::java_long}};
+constexpr auto kBloomStrategies = choices_of<foreign::Strategy>(foreign::kStrategyNames);
+constexpr auto kBloomFunnels = choices_of<foreign::Funnel>(foreign::kFunnelNames);
 constexpr std::uint64_t kBloomBitsMax = std::uint64_t{1} << 32U;  // of a bitmap in Redis
-constexpr std::uint32_t kBloomHashesMax = 1075;                   // foreign::kHashesMax
 constexpr int kDbMax = std::numeric_limits<int>::max();
 
 // Also for the names of databases that somebody may look for here.
@@ -149,36 +137,34 @@ constexpr auto kFile =
                            value("path", &FileSource::path, parse_text).required(),
                            choice("format", &FileSource::format, kFileFormats));
 
-// What of the settings a format has.
-struct BloomNeeds {
-  BloomFormat format;
-  bool is_file = false;
-  bool bits = false;
-  bool hashes = false;
-  bool strategy = false;
-  bool funnel = false;
-};
-constexpr std::array kBloomNeeds = std::to_array<BloomNeeds>({
-    {.format = BloomFormat::go_zero, .bits = true},
-    {.format = BloomFormat::redisson},
-    {.format = BloomFormat::guava, .is_file = true, .funnel = true},
-    {.format = BloomFormat::guava_bitmap,
-     .bits = true,
-     .hashes = true,
-     .strategy = true,
-     .funnel = true},
-    {.format = BloomFormat::redisbloom},
-    {.format = BloomFormat::rediscuckoo},
-    {.format = BloomFormat::seiflotfy, .is_file = true},
-});
+void read_format(const Section& section,
+                 std::string_view key,
+                 bool /*is_required*/,
+                 const foreign::Format*& out) {
+  const foreign::Formats formats = section.built().formats;
+  section.read(
+      key,
+      out,
+      [&](std::string_view text) -> Parsed<const foreign::Format*> {
+        if (const foreign::Format* const found = foreign::find_format(formats, text)) {
+          return found;
+        }
+        std::vector<std::string_view> names;
+        std::ranges::transform(formats, std::back_inserter(names), &foreign::Format::name);
+        return unknown_choice(text, names);
+      },
+      [](const foreign::Format* format) {
+        return format == nullptr ? std::nullopt : std::optional(std::string(format->name));
+      });
+}
 
 void check_bloom(const Section& section, BloomSource& bloom) {
-  if (section.find("format") == nullptr) {
+  if (bloom.format == nullptr) {
     return;  // reported
   }
-  const BloomNeeds& needs = *std::ranges::find(kBloomNeeds, bloom.format, &BloomNeeds::format);
+  const foreign::Format& format = *bloom.format;
+  const bool is_file = format.kept == foreign::Format::Kept::in_file;
   const BloomSource defaults;
-  const std::string name(name_of_choice(bloom.format, kBloomFormats));
   struct Setting {
     std::string_view key;
     bool is_given;
@@ -186,20 +172,20 @@ void check_bloom(const Section& section, BloomSource& bloom) {
     bool is_of_use;
   };
   for (const Setting& each : std::to_array<Setting>({
-           {"path", !bloom.path.empty(), needs.is_file, needs.is_file},
-           {"key", !bloom.key.empty(), !needs.is_file, !needs.is_file},
-           {"db", bloom.db != defaults.db, false, !needs.is_file},
-           {"bits", bloom.bits != defaults.bits, needs.bits, needs.bits},
-           {"hashes", bloom.hashes != defaults.hashes, needs.hashes, needs.hashes},
-           {"strategy", bloom.strategy != defaults.strategy, false, needs.strategy},
-           {"funnel", bloom.funnel != defaults.funnel, false, needs.funnel},
+           {"path", !bloom.path.empty(), is_file, is_file},
+           {"key", !bloom.key.empty(), !is_file, !is_file},
+           {"db", bloom.db != defaults.db, false, !is_file},
+           {"bits", bloom.bits != defaults.bits, format.bits, format.bits},
+           {"hashes", bloom.hashes != defaults.hashes, format.hashes, format.hashes},
+           {"strategy", bloom.strategy != defaults.strategy, false, format.strategy},
+           {"funnel", bloom.funnel != defaults.funnel, false, format.funnel},
        })) {
     if (each.is_needed && !each.is_given) {
       section.report(section.place_of(section.find(each.key) == nullptr ? "format" : each.key),
-                     fmt::format("format: {} needs {} beside it", name, each.key));
+                     fmt::format("format: {} needs {} beside it", format.name, each.key));
     } else if (each.is_given && !each.is_of_use) {
       section.report(section.place_of(each.key),
-                     fmt::format("{} is of no use with format: {}", each.key, name));
+                     fmt::format("{} is of no use with format: {}", each.key, format.name));
     }
   }
 }
@@ -207,7 +193,7 @@ void check_bloom(const Section& section, BloomSource& bloom) {
 constexpr auto kBloom =
     section_of<BloomSource>(
         "sources.* of type bloom",
-        choice("format", &BloomSource::format, kBloomFormats).required(),
+        row("format", &BloomSource::format, read_format).required(),
         text("path", &BloomSource::path),
         text("key", &BloomSource::key),
         value(
@@ -221,7 +207,7 @@ constexpr auto kBloom =
                                    "must be at most 4294967296, as many as a bitmap of Redis has")),
         value("hashes",
               &BloomSource::hashes,
-              bounded<std::uint32_t>(parse_count, 0, kBloomHashesMax, "must be at most 1075")),
+              bounded<std::uint32_t>(parse_count, 0, foreign::kHashesMax, "must be at most 1075")),
         choice("strategy", &BloomSource::strategy, kBloomStrategies),
         choice("funnel", &BloomSource::funnel, kBloomFunnels),
         ReadApart{"reload"})
@@ -304,6 +290,10 @@ std::optional<Source> read_source(const Reading& reading, const Entry& entry) {
   section.require("type");
   const auto name_of = [](SourceType value) { return name_of_choice(value, kSourceTypes); };
   if (!section.read("type", type, parse_source_type, name_of)) {
+    return std::nullopt;
+  }
+  if (const auto refused = section.built().refusal(name_of(type))) {
+    section.report(section.place_of("type"), fmt::format("type: {}: {}", name_of(type), *refused));
     return std::nullopt;
   }
   Source source{.name = entry.key, .kind = {}};

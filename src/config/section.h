@@ -65,6 +65,7 @@ Parsed<std::string> expand(std::string_view text, const EnvironmentLookup& envir
 struct Reading {  // of one file
   Report& report;
   const EnvironmentLookup& environment;
+  const Built& built;
   Setting* settings = nullptr;  // where what is read is noted; null: nowhere
   Places* places = nullptr;     // of what is checked when all is read
 };
@@ -173,6 +174,7 @@ class Section {
   std::optional<Scalar> scalar(const Entry& entry) const;
   // Where the value comes from, in words; a null entry is a default.
   std::string origin(const Entry* entry, const std::optional<Scalar>& value) const;
+  const Built& built() const { return reading_.built; }
   void report(Place place, std::string what) const;
   // `key: "value" what`, with the value as the file has it, unless it could be a secret.
   void report(const Entry& entry, std::string_view what) const;

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "foreign/format.h"
 #include "keyspace/row_condition.h"
 
 namespace cuckooguard::config {
@@ -120,31 +121,22 @@ struct FileSource {
   bool operator==(const FileSource&) const = default;
 };
 
-// A filter that another library has made (foreign/filter.h), in Redis or in a file.
-enum class BloomFormat : std::uint8_t {
-  go_zero,
-  redisson,
-  guava,
-  guava_bitmap,
-  redisbloom,
-  rediscuckoo,
-  seiflotfy
-};
-enum class BloomStrategy : std::uint8_t { murmur128_mitz_32, murmur128_mitz_64 };
-enum class BloomFunnel : std::uint8_t { utf8, java_long };
-
+// A filter that another library has made, in Redis or in a file.
 struct BloomSource {
-  BloomFormat format = BloomFormat::go_zero;
-  std::string path;  // of a file; empty: it is Redis's
+  const foreign::Format* format = nullptr;  // null: not stated, which is refused
+  std::string path;                         // of a file; empty: it is Redis's
   std::string key;
   int db = 0;
   std::uint64_t bits = 0;    // 0: the filter tells
   std::uint32_t hashes = 0;  // likewise
-  BloomStrategy strategy = BloomStrategy::murmur128_mitz_32;
-  BloomFunnel funnel = BloomFunnel::utf8;
+  foreign::Strategy strategy = foreign::Strategy::murmur128_mitz_32;
+  foreign::Funnel funnel = foreign::Funnel::utf8;
   // auto: a quarter of the source's max_lag.
   milliseconds reload = kDefaultMaxLag / kPollsPerMaxLag;
 
+  foreign::Parameters stated() const {
+    return {.bits = bits, .hashes = hashes, .strategy = strategy, .funnel = funnel};
+  }
   bool operator==(const BloomSource&) const = default;
 };
 

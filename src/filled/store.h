@@ -10,13 +10,11 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,40 +23,6 @@
 #include "filled/operation.h"
 
 namespace cuckooguard::filled {
-
-// Finished changes, on their way to the thread that waits for them: a worker.
-//
-//   any thread: Change::finish() ─▶ add() ─ the first one: post ─▶ the worker: take() ─▶ tells each
-//
-// Must: no change is missed. While the list is not empty, one post is on its way: an add() that
-//   finds it empty posts, and so does a take() that leaves entries in it.
-//
-// Threads:   add() from any, all else the worker's. Lifetimes: changes share it with the worker,
-//            which close()s it before what it posts to ends.
-// Errors:    a post that fails, for want of memory, is tried again until it succeeds.
-// Limits:    one entry for each change that is waited for; take() gives kPerTurn, so that others
-//            are served in between.
-class FinishedChanges {
- public:
-  static constexpr std::size_t kPerTurn = 256;
-  using Waiters = std::list<void*>;  // names: what is there may have gone
-
-  // `post`: take() is to be called on the worker's thread, soon.
-  explicit FinishedChanges(std::function<void()> post) : post_(std::move(post)) {}
-
-  // Takes them out of the list in which they come, which needs no memory.
-  void add(Waiters& waiters) noexcept;
-  Waiters take();
-  void close();  // nothing is posted any more
-
- private:
-  void post(std::unique_lock<std::mutex>& lock);
-
-  std::function<void()> post_;  // null: closed
-  std::condition_variable closed_;
-  std::mutex mutex_;
-  Waiters waiters_;
-};
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
@@ -72,19 +36,21 @@ class Change {
   // The same, once, for whoever has submitted it alone.
   std::string take_blob() { return std::exchange(outcome_.blob, {}); }
 
-  // Once: `waiter` is added to `finished` when it is done, also if it is already.
-  void await(std::shared_ptr<FinishedChanges> finished, void* waiter) {
+  // A list of one, which can be moved into another without memory.
+  using Waiter = std::list<void*>;
+  // Once: `on_done` gets the waiter when it is done, also if it is already. It does not throw.
+  void await(std::function<void(Waiter&)> on_done, void* waiter) {
     waiter_.push_back(waiter);
-    finished_ = std::move(finished);
+    on_done_ = std::move(on_done);
     State state = State::begun;
     if (!state_.compare_exchange_strong(state, State::awaited, std::memory_order_acq_rel)) {
-      finished_->add(waiter_);
+      on_done_(waiter_);
     }
   }
   void finish(Outcome outcome) noexcept {
     outcome_ = std::move(outcome);
     if (state_.exchange(State::done, std::memory_order_acq_rel) == State::awaited) {
-      finished_->add(waiter_);
+      on_done_(waiter_);
     }
   }
 
@@ -93,8 +59,8 @@ class Change {
 
   Operation operation_;
   Outcome outcome_;
-  FinishedChanges::Waiters waiter_;  // and `finished_`: of whoever has made it `awaited`, or done
-  std::shared_ptr<FinishedChanges> finished_;
+  Waiter waiter_;  // and `on_done_`: of whoever has made it `awaited`, or done
+  std::function<void(Waiter&)> on_done_;
   std::atomic<State> state_{State::begun};
 };
 

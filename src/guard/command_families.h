@@ -11,6 +11,5 @@ namespace cuckooguard::guard {
 
 std::unique_ptr<CommandServer> guard_commands(Guard& guard);   // GUARD.*
 std::unique_ptr<CommandServer> filter_commands(Guard& guard);  // BF.*, CF.* of namespaces' filters
-std::unique_ptr<CommandServer> filled_commands(Guard& guard);  // on filters that applications fill
 
 }  // namespace cuckooguard::guard

@@ -15,6 +15,7 @@
 #include <array>
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -187,20 +188,18 @@ class FactTable {
 // namespace and source.
 void guard_facts(FactTable& table);
 void node_facts(FactTable& table);  // of a Redis that is more than one server
-void filled_facts(FactTable& table);
 void namespace_facts(FactTable& table);
 void source_facts(FactTable& table);
 
-// All of them, in the order in which GUARD.INFO has them.
+// All of them, in the order in which GUARD.INFO has them. Those of guests come behind the first
+// kFactsOfAll.
 FactProviders fact_providers();
+inline constexpr std::ptrdiff_t kFactsOfAll = 2;
 
 // What Redis lets the guard ask, in /status, as the object `name`.
 void add_control(FactSection& section,
                  const std::string& name,
                  const redis::ControlReport& control);
-
-// Of applications' filters, in /status.
-inline constexpr std::size_t kFiltersShown = 100;
 
 // The text of GUARD.INFO: facts as `field:value` lines in sections, as Redis's INFO has them.
 //

@@ -86,7 +86,6 @@
 namespace cuckooguard::guard {
 
 class FactTable;
-class Filled;
 struct Process;
 
 // Of what is shown (guard/fact_table.h).
@@ -107,7 +106,6 @@ struct GuardParts {
   // these namespaces; null: one of its own. The shares of clients and users are of what one
   // learner has.
   Learner* learner = nullptr;
-  Filled* filled = nullptr;              // null: applications fill none
   const FactProviders* shown = nullptr;  // null: nothing is
 };
 

@@ -2,7 +2,6 @@
 
 #include <ranges>
 
-#include "guard/filled.h"
 #include "guard/process.h"
 #include "redis/word.h"
 
@@ -61,11 +60,6 @@ bool is_among(std::string_view user, std::span<const std::string> users) {
 bool is_operator(const Call& call) {
   const Process* const process = call.guard.parts().process;
   return process != nullptr && is_among(call.client.user(), process->operators.users);
-}
-
-bool is_filter_user(const Call& call) {
-  const Filled* const filled = call.guard.parts().filled;
-  return filled != nullptr && is_among(call.client.user(), filled->parts().settings.users);
 }
 
 // `own` is a row's; one that ends with a dot is that of all names that begin with it.
@@ -245,8 +239,9 @@ std::optional<OwnDecision> OwnCommands::refusal(const Call& call) const {
     if (call.access == nullptr) {
       return call.wait_for_rights();
     }
-    if (!call.access->is_unrestricted && !is_filter_user(call)) {
-      return call.no_permission("it may not do everything, and is not one of filters.users");
+    if (!call.access->is_unrestricted && !call.server.trusts(call.client.user())) {
+      return call.no_permission("it may not do everything, and is not one of " +
+                                std::string(call.server.trusted()));
     }
   }
   if (call.arguments.size() < row.least || call.arguments.size() > row.most) {

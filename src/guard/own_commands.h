@@ -63,7 +63,7 @@ struct OwnDecision {
   Action action = Action::forward;
   std::string_view reply{};
   std::span<const std::string_view> instead{};
-  std::optional<PromisedReply> promise{};
+  std::unique_ptr<PromisedReply> promise{};
 };
 
 // For what a user may do, if it is not known: as a rule it is being asked for now.
@@ -87,7 +87,7 @@ enum class Needs : std::uint8_t {
   login,        //
   rights,       // what its user may do is known; the function says what it must be
   an_operator,  // to be one of admin.operators
-  everything,   // its user may do everything, or is one of filters.users
+  everything,   // its user may do everything, or is one whom the server trusts with it
 };
 
 inline constexpr std::size_t kAny = static_cast<std::size_t>(-1);
@@ -174,6 +174,10 @@ class CommandServer {
   virtual bool takes(const CommandRow& /*row*/, Arguments /*arguments*/, TimePoint /*now*/) {
     return true;
   }
+  // With a row that needs everything, although it may not do everything in Redis.
+  virtual bool trusts(std::string_view /*user*/) const { return false; }
+  // Who are trusted, for people.
+  virtual std::string_view trusted() const { return {}; }
   // Of what it takes: the client's db is another one.
   virtual bool is_of_another_db(const Call& /*call*/) const { return false; }
   // Of a command above 64 KiB, of which only the front is there: perhaps no more than its name.

@@ -134,6 +134,14 @@ struct Operators {
       on_change{};
 };
 
+// What a feature that guards do not know says is wrong with it, for people.
+struct Complaint {
+  bool is_grave = false;
+  std::string what{};
+  std::string why{};
+  std::string hint{};
+};
+
 struct Process {
   std::string version{};
   TimePoint started_at{};
@@ -144,6 +152,7 @@ struct Process {
   Operators operators{};
   Reloads* reloads = nullptr;          // null: the configuration stays as it is
   std::vector<const Guard*> guards{};  // one per worker; complete before the first client comes
+  std::vector<std::function<std::optional<Complaint>()>> complaints{};  // any thread
   // For key_hash() alone: what is shown to people must say nothing of how filters hash.
   filter::KeyHash shown_hash{filter::random_secret()};
 

@@ -1,52 +1,66 @@
-// A reply that is not known yet: of a change that goes by way of a log (filled/store.h).
-//
-// Threads: its worker's. Lifetimes: it has its change; the counts outlive it. Errors: whatever
-// becomes of the change is a reply. Limits: a store finishes every change.
+// Replies that are not known yet, such as that of a change which goes by way of a log.
 #pragma once
 
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <string>
-#include <utility>
-
-#include "filled/store.h"
-#include "guard/filled_counts.h"
-#include "resp/version.h"
 
 namespace cuckooguard::guard {
 
-class PromisedReply {
+// Promised replies that are known by now, on their way to the worker whose clients wait for them.
+//
+//   any thread: add() ─ the first one: post ─▶ the worker: take() ─▶ tells each
+//
+// Must: none is missed. While the list is not empty, one post is on its way: an add() that
+//   finds it empty posts, and so does a take() that leaves entries in it.
+//
+// Threads:   add() from any, all else the worker's. Lifetimes: whoever adds shares it with the
+//            worker, which close()s it before what it posts to ends.
+// Errors:    a post that fails, for want of memory, is tried again until it succeeds.
+// Limits:    one entry for each reply that is waited for; take() returns kPerTurn, so that others
+//            are served in between.
+class KnownReplies {
  public:
-  // What is written of a change that is done.
-  using Write = void (*)(std::string& out, const filled::Change& change, resp::Version version);
+  static constexpr std::size_t kPerTurn = 256;
+  using Waiters = std::list<void*>;  // names: what is there may have gone
 
-  PromisedReply(std::shared_ptr<filled::Change> change,
-                Write write,
-                resp::Version version,
-                FilledCounts& counts)
-      : change_(std::move(change)), write_(write), version_(version), counts_(&counts) {}
+  // `post`: take() is to be called on the worker's thread, soon.
+  explicit KnownReplies(std::function<void()> post) : post_(std::move(post)) {}
 
-  // What it takes until it is known.
-  std::size_t bytes() const {
-    const filled::Operation& operation = change_->operation();
-    return sizeof(filled::Change) + operation.bytes() +
-           operation.hashes.size() * sizeof(filled::ItemOutcome);
-  }
-  // As filled::Change has it.
-  void await(std::shared_ptr<filled::FinishedChanges> finished, void* waiter) const {
-    change_->await(std::move(finished), waiter);
-  }
-  bool is_known() const noexcept { return change_->is_done(); }
-  // If is_known(); once.
-  void append_to(std::string& out) const {
-    counts_->add(*change_);
-    write_(out, *change_, version_);
-  }
+  // Takes them out of the list in which they come, which needs no memory.
+  void add(Waiters& waiters) noexcept;
+  Waiters take();
+  void close();  // nothing is posted any more
 
  private:
-  std::shared_ptr<filled::Change> change_;
-  Write write_;
-  resp::Version version_;
-  FilledCounts* counts_;
+  void post(std::unique_lock<std::mutex>& lock);
+
+  std::function<void()> post_;  // null: closed
+  std::condition_variable closed_;
+  std::mutex mutex_;
+  Waiters waiters_;
+};
+
+// Threads: its worker's. Lifetimes: it owns what it is told by. Errors: whatever becomes of it is a
+// reply. Limits: it is known at some time.
+class PromisedReply {
+ public:
+  PromisedReply() = default;
+  PromisedReply(const PromisedReply&) = delete;
+  PromisedReply& operator=(const PromisedReply&) = delete;
+  virtual ~PromisedReply() = default;
+
+  // What it takes until it is known.
+  virtual std::size_t bytes() const = 0;
+  // Once: `waiter` is added to `known` when it is, also if it is already.
+  virtual void await(std::shared_ptr<KnownReplies> known, void* waiter) = 0;
+  virtual bool is_known() const noexcept = 0;
+  // If is_known(); once.
+  virtual void append_to(std::string& out) const = 0;
 };
 
 }  // namespace cuckooguard::guard

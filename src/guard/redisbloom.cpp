@@ -12,14 +12,6 @@
 namespace cuckooguard::guard {
 namespace {
 
-// RedisBloom's, of a filter of which nothing is said.
-constexpr std::uint64_t kBloomCapacity = 100;
-constexpr double kBloomError = 0.01;
-constexpr std::uint32_t kBloomExpansion = 2;
-constexpr std::uint64_t kCuckooCapacity = 1024;
-// Fingerprints of 8 bits in buckets of two slots.
-constexpr double kCuckooError = 0.0155;
-constexpr std::uint32_t kCuckooExpansion = 1;
 constexpr std::uint32_t kBucketSizeMax = 255;
 constexpr std::uint32_t kIterationsMax = 65535;
 
@@ -47,8 +39,8 @@ bool read_rate(std::string_view text, FilterOptions& out) {
   return out.error && *out.error > 0 && *out.error < 1;
 }
 
-constexpr auto read_any_capacity = read_number<&FilterOptions::capacity, 1U, filled::kItemsMax>;
-constexpr auto read_expansion = read_number<&FilterOptions::expansion, 0U, filled::kExpansionMax>;
+constexpr auto read_any_capacity = read_number<&FilterOptions::capacity, 1U, kCapacityMax>;
+constexpr auto read_expansion = read_number<&FilterOptions::expansion, 0U, kExpansionMax>;
 constexpr auto read_bucket_size = read_number<&FilterOptions::bucket_size, 1U, kBucketSizeMax>;
 constexpr auto read_iterations = read_number<&FilterOptions::iterations, 1U, kIterationsMax>;
 
@@ -126,19 +118,6 @@ std::string_view take_value(std::span<const std::string_view> arguments, std::si
 
 }  // namespace
 
-filled::Shape FilterOptions::shape(filled::Kind kind) const {
-  const bool is_cuckoo = kind == filled::Kind::cuckoo;
-  filled::Shape shape{
-      .kind = kind,
-      .capacity = capacity.value_or(is_cuckoo ? kCuckooCapacity : kBloomCapacity),
-      .false_positive_rate = error.value_or(is_cuckoo ? kCuckooError : kBloomError),
-      .scales = scales,
-      .expansion = expansion.value_or(is_cuckoo ? kCuckooExpansion : kBloomExpansion)};
-  shape.bucket_size = bucket_size.value_or(shape.bucket_size);
-  shape.iterations_max = iterations.value_or(shape.iterations_max);
-  return shape;
-}
-
 std::expected<FilterOptions, std::string_view> read_filter_options(
     std::string_view command, std::span<const std::string_view> arguments, std::size_t first) {
   const bool is_reserve = command.ends_with("RESERVE");
@@ -181,7 +160,7 @@ std::expected<double, std::string_view> read_error_rate(std::string_view text) {
 std::expected<std::uint64_t, std::string_view> read_capacity(std::string_view text,
                                                              bool is_cuckoo) {
   const auto capacity = text::number_of<std::uint64_t>(text);
-  if (!capacity || *capacity > filled::kItemsMax) {
+  if (!capacity || *capacity > kCapacityMax) {
     return std::unexpected(is_cuckoo ? "Bad capacity" : "ERR bad capacity");
   }
   if (*capacity == 0) {

@@ -12,7 +12,6 @@
 #include <span>
 #include <string_view>
 
-#include "filled/filled_filter.h"
 #include "guard/own_commands.h"
 
 namespace cuckooguard::guard {
@@ -26,6 +25,9 @@ constexpr bool is_if_new(std::string_view command) {
   return command.ends_with("NX");
 }
 
+inline constexpr std::uint64_t kCapacityMax = std::uint64_t{1} << 33U;
+inline constexpr std::uint32_t kExpansionMax = 32768;  // RedisBloom's
+
 struct FilterOptions {
   std::optional<std::uint64_t> capacity{};
   std::optional<double> error{};
@@ -35,9 +37,6 @@ struct FilterOptions {
   bool creates = true;
   bool scales = true;
   std::size_t items = 0;  // behind ITEMS, which may be the end; of INSERT
-
-  // A filter that is made by them.
-  filled::Shape shape(filled::Kind kind) const;
 };
 
 // `arguments` from `first` on. What is no option of this command

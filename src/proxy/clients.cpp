@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 1> kTooManyClients{"-ERR max number of cl
 }  // namespace
 
 Clients::~Clients() {
-  finished_->close();
+  known_->close();
   worker_.total.open -= sessions_.size() - gone_.size();
   worker_.total.gone -= gone_.size();
 }
@@ -48,7 +48,7 @@ void Clients::admit_expected(std::unique_ptr<io::Transport> client, std::string 
 
 // A waiter may be gone, or another one by now, who is told in vain.
 void Clients::keep_promises() {
-  for (void* const waiter : finished_->take()) {
+  for (void* const waiter : known_->take()) {
     if (const auto found = sessions_.find(static_cast<Session*>(waiter));
         found != sessions_.end()) {
       found->first->keep_promises();

@@ -52,7 +52,7 @@ class Clients final : Session::Owner {
         idle_(worker.loop, worker.settings.limits),
         held_(worker.loop),
         proofs_(worker.loop),
-        finished_(std::make_shared<filled::FinishedChanges>(
+        known_(std::make_shared<guard::KnownReplies>(
             [this] { worker_.loop.post([this] { keep_promises(); }); })),
         reply_clock_(worker.loop, worker.guard),
         upstreams_(
@@ -69,7 +69,7 @@ class Clients final : Session::Owner {
                      .idle = idle_,
                      .held = held_,
                      .proofs = proofs_,
-                     .finished = finished_,
+                     .known = known_,
                      .reply_clock = reply_clock_,
                      .route = {.loop = worker.loop,
                                .upstreams = upstreams_,
@@ -125,7 +125,7 @@ class Clients final : Session::Owner {
   IdleClients idle_;
   HeldClients held_;
   ProofWaiters proofs_;
-  std::shared_ptr<filled::FinishedChanges> finished_;
+  std::shared_ptr<guard::KnownReplies> known_;
   ReplyClock reply_clock_;
   upstream::Upstreams upstreams_;
   const Session::Worker of_sessions_;

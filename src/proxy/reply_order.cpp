@@ -368,7 +368,7 @@ void ReplyOrder::answer(std::string_view bytes) {
   }
 }
 
-void ReplyOrder::promise(guard::PromisedReply reply) {
+void ReplyOrder::promise(std::unique_ptr<guard::PromisedReply> reply) {
   if (!promised_) {
     promised_ = std::make_unique<PromisedReplies>();
   }

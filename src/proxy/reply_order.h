@@ -146,26 +146,26 @@ class ReplyEnds {
 // Threads: its worker's. Limits: bytes(), at whose limit the session stops answering.
 class PromisedReplies {
  public:
-  void add(guard::PromisedReply reply) {
-    bytes_ += reply.bytes();
+  void add(std::unique_ptr<guard::PromisedReply> reply) {
+    bytes_ += reply->bytes();
     replies_.push_back(std::move(reply));
   }
   bool is_empty() const { return head_ == replies_.size(); }
   std::size_t bytes() const { return bytes_; }
 
-  bool is_next_known() const { return replies_[head_].is_known(); }
+  bool is_next_known() const { return replies_[head_]->is_known(); }
   // Of the next, which is known: the reply, valid until the next call.
   std::string_view take() {
     text_.clear();
-    replies_[head_].append_to(text_);
-    bytes_ -= replies_[head_].bytes();
+    replies_[head_]->append_to(text_);
+    bytes_ -= replies_[head_]->bytes();
     ++head_;
     io::forget_consumed(replies_, head_);
     return text_;
   }
 
  private:
-  std::vector<guard::PromisedReply> replies_;
+  std::vector<std::unique_ptr<guard::PromisedReply>> replies_;
   std::size_t head_ = 0;
   std::size_t bytes_ = 0;
   std::string text_;
@@ -323,7 +323,7 @@ class ReplyOrder {
   void answer(std::string_view bytes);
   // A reply that leaves when it is known. Until then (has_promises()) nothing more may be expected
   // of Redis, whose replies would come too early.
-  void promise(guard::PromisedReply reply);
+  void promise(std::unique_ptr<guard::PromisedReply> reply);
   bool has_promises() const { return promised_ != nullptr; }
   // Sends those that are known by now. False: none.
   bool keep_promises() {

@@ -304,7 +304,7 @@ class Session final : public io::Disposable,
     IdleClients& idle;
     HeldClients& held;
     ProofWaiters& proofs;
-    std::shared_ptr<filled::FinishedChanges> finished;
+    std::shared_ptr<guard::KnownReplies> known;
     ReplyClock& reply_clock;
     upstream::Route::Worker route;
     Owner& owner;

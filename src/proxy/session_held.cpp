@@ -31,8 +31,8 @@ bool Session::take_own_command(const guard::OwnCommands::Served& served, std::st
   }
   if (decision.action == Action::promise) {
     let_go();
-    decision.promise->await(worker_.finished, this);
-    order_.promise(*std::move(decision.promise));
+    decision.promise->await(worker_.known, this);
+    order_.promise(std::move(decision.promise));
     return true;
   }
   if (decision.action == Action::forward && waits_for_promises()) {

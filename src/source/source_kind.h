@@ -1,6 +1,6 @@
 // What a kind of source is to the rest: one entry, by which it is checked, made and asked for its
 // size. Each kind has a room of its own (source/file, source/sqlite, source/mysql) that knows this
-// one and no other kind; app/source_kinds.h lists them.
+// one and no other kind; src/guests/guests.cmake lists them.
 //
 // Threads: entries are constant. check() and count_rows() block the caller.
 #pragma once

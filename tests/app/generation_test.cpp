@@ -16,6 +16,7 @@
 #include <sqlite3.h>
 
 #include "config/parse.h"
+#include "guests/guests.h"
 #include "harness/temporary_directory.h"
 #include "io/clock.h"
 #include "log/written_log.h"
@@ -111,7 +112,9 @@ class GenerationTest : public testing::Test {
   Supervisor supervisor_;
   LoadReport report_{log_.log};
   LoadStatus status_{told_, supervisor_};
-  Generation::Environment environment_{.log = log_.log,
+  const Guests guests_ = guests::program().guests;
+  Generation::Environment environment_{.guests = guests_,
+                                       .log = log_.log,
                                        .epochs = epochs_,
                                        .report = report_,
                                        .status = status_,

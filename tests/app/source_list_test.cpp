@@ -29,8 +29,8 @@ TEST(SourceList, tells_the_guard_what_each_source_says_of_itself) {
                .proven_at = source::TimePoint(seconds(5)),
                .losses = 3};
   SourceList list;
-  list.add({.name = "files", .kind = config::FileSource{}}, files);
-  list.add({.name = "shop", .kind = config::MysqlSource{}}, shop);
+  list.add("files", "file", files);
+  list.add("shop", "mysql", shop);
   ASSERT_EQ(list.size(), 2U);
   EXPECT_EQ(list.name(0), "files");
   EXPECT_EQ(list.name(1), "shop");
@@ -49,8 +49,8 @@ TEST(SourceList, tells_of_several_the_gravest_and_a_remark_of_any) {
   ToldSource first;
   ToldSource second;
   SourceList list;
-  list.add({.name = "shop", .kind = config::PostgresSource{}}, first);
-  list.add({.name = "shop", .kind = config::PostgresSource{}}, second);
+  list.add("shop", "postgres", first);
+  list.add("shop", "postgres", second);
   first.told = {.state = filter::SourceState::following,
                 .flush_transactions = 5,
                 .flush_transactions_per_hour = 2};
@@ -70,8 +70,8 @@ TEST(SourceList, asks_the_source_that_is_named_how_far_it_is) {
   ToldSource first;
   ToldSource second;
   SourceList list;
-  list.add({.name = "first", .kind = config::SqliteSource{}}, first);
-  list.add({.name = "second", .kind = config::MysqlSource{}}, second);
+  list.add("first", "sqlite", first);
+  list.add("second", "mysql", second);
   first.answer = source::Reached::not_followed;
   second.answer = source::Reached::yes;
   EXPECT_EQ(list.reached(0, "0-1-75"), guard::Reached::not_followed);

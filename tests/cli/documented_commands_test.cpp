@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/options.h"
+#include "guests/guests.h"
 #include "harness/temporary_directory.h"
 
 namespace cuckooguard::cli {
@@ -67,7 +68,7 @@ std::string help_of(const std::string& name) {
   }
   int exit_code = -1;
   testing::internal::CaptureStdout();
-  parse_options(static_cast<int>(arguments.size()), arguments.data(), exit_code);
+  parse_options(static_cast<int>(arguments.size()), arguments.data(), guests::program(), exit_code);
   return testing::internal::GetCapturedStdout();
 }
 

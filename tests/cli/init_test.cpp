@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "config/config_file.h"
+#include "guests/guests.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -106,7 +107,7 @@ class Initialized : public testing::Test {
   int run(std::istream* terminal = nullptr) {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
-    const int exit_code = initialize(init_, terminal);
+    const int exit_code = initialize(init_, terminal, guests::program().guests);
     asked_ = testing::internal::GetCapturedStdout();
     told_ = testing::internal::GetCapturedStderr();
     return exit_code;

@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include "config/parse.h"
+#include "guests/guests.h"
 #include "harness/temporary_directory.h"
 
 namespace cuckooguard::cli {
@@ -35,13 +36,13 @@ class Planned : public testing::Test {
   }
 
   Plan plan(const std::string& namespaces, const std::string& source = "") {
-    return make_plan(
-        config::testing::config_of("sources:\n"
-                                   "  shop: { type: sqlite, path: " +
-                                   folder_.file("shop.db") + source +
-                                   " }\n"
-                                   "  codes: { type: file, path: " +
-                                   folder_.file("codes.txt") + " }\n" + namespaces));
+    return make_plan(config::testing::config_of("sources:\n"
+                                                "  shop: { type: sqlite, path: " +
+                                                folder_.file("shop.db") + source +
+                                                " }\n"
+                                                "  codes: { type: file, path: " +
+                                                folder_.file("codes.txt") + " }\n" + namespaces),
+                     guests::program().guests);
   }
 
   harness::TemporaryDirectory folder_;
@@ -98,12 +99,14 @@ TEST_F(Planned, files_are_counted_too) {
 
 TEST_F(Planned, of_a_filter_in_redis_it_is_not_said_that_it_takes_nothing) {
   const auto text = [](const std::string& more) {
-    return describe(make_plan(config::testing::config_of(
-        "sources:\n"
-        "  seen: { type: bloom, format: redisbloom, key: seen" +
-        more +
-        " }\n"
-        "namespaces: { seen: { keys: 'seen:{id}', source: { from: seen } } }\n")));
+    return describe(
+        make_plan(config::testing::config_of(
+                      "sources:\n"
+                      "  seen: { type: bloom, format: redisbloom, key: seen" +
+                      more +
+                      " }\n"
+                      "namespaces: { seen: { keys: 'seen:{id}', source: { from: seen } } }\n"),
+                  guests::program().guests));
   };
   EXPECT_THAT(text(""), testing::ContainsRegex("\nseen +- +\\? +- +\\? +\\?\n"));
   EXPECT_THAT(text(""), HasSubstr("\n? is known to Redis only"));

@@ -5,6 +5,7 @@
 
 #include "app/commit.h"
 #include "cli/options.h"
+#include "guests/guests.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -13,7 +14,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 
 TEST(Version, names_the_build_and_every_library_with_a_number) {
-  const std::string text = version_text();
+  const std::string text = version_text(guests::program().guests);
   EXPECT_THAT(text, testing::StartsWith("cuckooguard " CUCKOOGUARD_VERSION "\ncommit: "));
   EXPECT_THAT(text, HasSubstr(std::string("\ncommit: ") + std::string(app::commit()) + "\n"));
   for (const std::string name : {"boost",

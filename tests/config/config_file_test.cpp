@@ -7,6 +7,7 @@
 
 #include "config/parse.h"
 #include "config/yaml_tree.h"
+#include "foreign/toy_format.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -196,6 +197,41 @@ TEST(ConfigFile, a_top_level_that_is_no_mapping_is_refused) {
               ElementsAre(HasSubstr("1:1: the top level must hold keys with values")));
   EXPECT_THAT(errors_of("- a\n"),
               ElementsAre(HasSubstr("1:1: the top level must hold keys with values")));
+}
+
+TEST(ConfigFile, what_the_program_was_built_without_is_refused_where_it_stands) {
+  const Built built{.without = {"sqlite", "filters", "cluster"}};
+  EXPECT_THAT(errors_of("sources:\n  shop: { type: sqlite, path: /shop.db }\n", {}, built),
+              ElementsAre("2:17: type: sqlite: this program was built without sqlite "
+                          "(CUCKOOGUARD_WITH_SQLITE)"));
+  EXPECT_THAT(errors_of("filters: { allow_reserve: 'seen:{name}' }\n", {}, built),
+              ElementsAre("1:10: filters: this program was built without filters "
+                          "(CUCKOOGUARD_WITH_FILTERS)"));
+  EXPECT_THAT(errors_of("listen: [ { nodes: '127.0.0.1:7000-7003' }, '127.0.0.1:6380' ]\n"
+                        "upstream: { cluster: [ 'a:1' ] }\n",
+                        {},
+                        built),
+              ElementsAre("2:22: listen: one port for a whole cluster: this program was built "
+                          "without cluster (CUCKOOGUARD_WITH_CLUSTER)"));
+  EXPECT_THAT(errors_of("filters: {}\n"
+                        "listen: { nodes: '127.0.0.1:7000-7003' }\n"
+                        "upstream: { cluster: [ 'a:1' ] }\n",
+                        {},
+                        built),
+              IsEmpty());
+}
+
+TEST(ConfigFile, a_filter_of_another_library_has_a_format_that_the_program_has) {
+  const Built built{.formats = foreign::kToys};
+  const auto errors = [&](const std::string& settings) {
+    return errors_of("sources:\n  seen: { type: bloom, " + settings + " }\n", {}, built);
+  };
+  EXPECT_THAT(errors("format: toy, path: /seen, funnel: long"), IsEmpty());
+  EXPECT_THAT(errors("format: toy"), ElementsAre(HasSubstr("format: toy needs path beside it")));
+  EXPECT_THAT(errors("format: toy, path: /seen, bits: 8"),
+              ElementsAre(HasSubstr("bits is of no use with format: toy")));
+  EXPECT_THAT(errors("format: tony, path: /seen"),
+              ElementsAre(HasSubstr("format: \"tony\" is unknown, did you mean \"toy\"?")));
 }
 
 }  // namespace

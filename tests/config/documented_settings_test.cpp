@@ -27,7 +27,8 @@ using testing::settings;
 using testing::switched_on;
 
 TEST(DocumentedSettings, the_file_as_it_is_has_the_programs_defaults) {
-  const auto loaded = load_config(path_of("cuckooguard.yaml"), testing::lookup_in({}));
+  const auto loaded =
+      load_config(path_of("cuckooguard.yaml"), testing::lookup_in({}), {}, testing::built());
   ASSERT_TRUE(loaded) << loaded.error()[0].text();
   const Config defaults;
   EXPECT_EQ(loaded->listen, defaults.listen);
@@ -60,7 +61,8 @@ TEST(DocumentedSettings, with_everything_switched_on_it_still_has_the_programs_d
       expected.kind = PostgresSource{
           .addresses = postgres->addresses, .user = postgres->user, .database = postgres->database};
     } else if (const auto* bloom = std::get_if<BloomSource>(&source.kind)) {
-      expected.kind = BloomSource{.key = bloom->key, .bits = bloom->bits};
+      expected.kind =
+          BloomSource{.format = &foreign::kGoZero, .key = bloom->key, .bits = bloom->bits};
     } else {
       expected.kind = FileSource{.path = std::get<FileSource>(source.kind).path};
     }
@@ -160,7 +162,7 @@ TEST(DocumentedSettings, every_configuration_in_the_documents_is_valid) {
       continue;
     }
     for (const std::string& yaml : configurations_in(file.path())) {
-      const auto read = parse_config(yaml, "block", testing::lookup_in({}));
+      const auto read = parse_config(yaml, "block", testing::lookup_in({}), testing::built());
       EXPECT_TRUE(read) << file.path() << ": " << read.error()[0].text() << "\n" << yaml;
       ++count;
     }
@@ -186,8 +188,8 @@ std::string configuration_for_kubernetes(const std::string& file) {
 
 TEST(DocumentedSettings, those_for_kubernetes_are_valid_and_fit_a_pod_without_a_cpu_limit) {
   for (const std::string file : {"sidecar.yaml", "cluster.yaml"}) {
-    const auto read =
-        parse_config(configuration_for_kubernetes(file), file, testing::lookup_in({}));
+    const auto read = parse_config(
+        configuration_for_kubernetes(file), file, testing::lookup_in({}), testing::built());
     ASSERT_TRUE(read) << read.error()[0].text();
     ASSERT_EQ(read->namespaces.size(), 1U);
     EXPECT_EQ(read->namespaces[0].mode, Mode::observe);

@@ -17,8 +17,8 @@ using ::testing::Not;
 EffectiveConfig effective_of(std::string_view yaml,
                              const testing::Environment& environment = {},
                              const std::vector<Override>& overrides = {}) {
-  auto effective =
-      parse_effective(yaml, "/etc/guard/shop.yaml", testing::lookup_in(environment), overrides);
+  auto effective = parse_effective(
+      yaml, "/etc/guard/shop.yaml", testing::lookup_in(environment), overrides, testing::built());
   if (!effective) {
     throw std::invalid_argument(effective.error()[0].text());
   }

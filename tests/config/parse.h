@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "config/config_file.h"
+#if __has_include("formats/formats.h")
+#include "formats/formats.h"
+#endif
 
 namespace cuckooguard::config::testing {
 
@@ -22,11 +25,21 @@ inline EnvironmentLookup lookup_in(Environment environment) {
       };
 }
 
+// With the formats of other libraries, if the test program has them.
+inline Built built() {
+#if __has_include("formats/formats.h")
+  return {.formats = foreign::all_formats()};
+#else
+  return {};
+#endif
+}
+
 // Each as `line:column: what`.
 inline std::vector<std::string> errors_of(std::string_view yaml,
-                                          const Environment& environment = {}) {
+                                          const Environment& environment = {},
+                                          const Built& built = testing::built()) {
   std::vector<std::string> lines;
-  const auto config = parse_config(yaml, "f", lookup_in(environment));
+  const auto config = parse_config(yaml, "f", lookup_in(environment), built);
   if (!config) {
     for (const Diagnostic& diagnostic : config.error()) {
       lines.push_back(diagnostic.text().substr(2));
@@ -36,7 +49,7 @@ inline std::vector<std::string> errors_of(std::string_view yaml,
 }
 
 inline Config config_of(std::string_view yaml, const Environment& environment = {}) {
-  auto config = parse_config(yaml, "f", lookup_in(environment));
+  auto config = parse_config(yaml, "f", lookup_in(environment), built());
   if (!config) {
     throw std::invalid_argument(config.error()[0].text() + "\n" + std::string(yaml));
   }

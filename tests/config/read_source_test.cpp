@@ -80,19 +80,19 @@ TEST(ReadSource, files_have_a_format) {
 TEST(ReadSource, filters_of_other_libraries_are_said_as_their_format_needs) {
   EXPECT_EQ(
       source_of("type: bloom, format: go-zero, key: k, bits: 20M, max_lag: 2s"),
-      (Source{"shop",
-              BloomSource{
-                  .format = BloomFormat::go_zero, .key = "k", .bits = 20'000'000, .reload = 500ms},
-              2s}));
+      (Source{
+          "shop",
+          BloomSource{.format = &foreign::kGoZero, .key = "k", .bits = 20'000'000, .reload = 500ms},
+          2s}));
   EXPECT_EQ(source_of("type: bloom, format: guava, path: /x, funnel: long, reload: 10ms"),
             (Source{"shop",
-                    BloomSource{.format = BloomFormat::guava,
+                    BloomSource{.format = &foreign::kGuava,
                                 .path = "/x",
-                                .funnel = BloomFunnel::java_long,
+                                .funnel = foreign::Funnel::java_long,
                                 .reload = 10ms},
                     1s}));
   EXPECT_EQ(std::get<BloomSource>(source_of("type: bloom, format: redisson, key: k, db: 3").kind),
-            (BloomSource{.format = BloomFormat::redisson, .key = "k", .db = 3}));
+            (BloomSource{.format = &foreign::kRedisson, .key = "k", .db = 3}));
   EXPECT_THAT(source_errors("type: bloom, key: k"), ElementsAre("2:3: format is missing here"));
   EXPECT_THAT(source_errors("type: bloom, format: go-zero"),
               ElementsAre("2:32: format: go-zero needs bits beside it",

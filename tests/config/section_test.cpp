@@ -22,7 +22,7 @@ class SectionOf : public ::testing::Test {
  protected:
   Section section(std::string_view yaml, const KeyList& keys = kThing) {
     entry_ = {"thing", {1, 1}, parse_tree(yaml, report_).value_or(TreeNode{})};
-    return Section({report_, environment_}, entry_, keys);
+    return Section({report_, environment_, built_}, entry_, keys);
   }
 
   std::vector<std::string> errors() {
@@ -34,6 +34,7 @@ class SectionOf : public ::testing::Test {
   }
 
   Report report_{"f"};
+  const Built built_{};
   EnvironmentLookup environment_ = testing::lookup_in({{"SIZE", "7"}, {"SECRET", "hunter2"}});
   Entry entry_;
 };

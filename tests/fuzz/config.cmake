@@ -1,1 +1,1 @@
-cuckooguard_fuzz(config_parse_fuzz cuckooguard_config)
+cuckooguard_fuzz(config_parse_fuzz cuckooguard_config cuckooguard_formats)

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "config/config_file.h"
+#include "formats/formats.h"
 
 namespace {
 
@@ -39,10 +40,13 @@ void check_config(const config::Config& config) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);
-  const auto parsed =
-      config::parse_config(text, "f", [](std::string_view name) -> std::optional<std::string> {
+  const auto parsed = config::parse_config(
+      text,
+      "f",
+      [](std::string_view name) -> std::optional<std::string> {
         return name.starts_with('S') ? std::optional(std::string(kSecret)) : std::nullopt;
-      });
+      },
+      {.formats = foreign::all_formats()});
   if (parsed) {
     check_config(*parsed);
     return 0;

@@ -1,1 +1,1 @@
-cuckooguard_fuzz(foreign_filters_fuzz cuckooguard_foreign)
+cuckooguard_fuzz(foreign_filters_fuzz cuckooguard_formats)

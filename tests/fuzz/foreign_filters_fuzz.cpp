@@ -7,11 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "foreign/go_zero.h"
-#include "foreign/guava.h"
-#include "foreign/redisbloom.h"
-#include "foreign/redisson.h"
-#include "foreign/seiflotfy.h"
+#include "formats/formats.h"
 
 namespace {
 
@@ -26,7 +22,7 @@ std::uint64_t number_of(std::string_view bytes) {
 }
 
 FilterOrWhyNot read(unsigned format, std::string_view header, std::string data) {
-  const auto funnel = format % 2 == 0 ? GuavaFunnel::utf8 : GuavaFunnel::java_long;
+  const auto funnel = format % 2 == 0 ? Funnel::utf8 : Funnel::java_long;
   const Shape shape{.bits = number_of(header),
                     .hashes = static_cast<std::uint32_t>(number_of(header) % 1'080)};
   switch (format % 7) {
@@ -39,7 +35,7 @@ FilterOrWhyNot read(unsigned format, std::string_view header, std::string data) 
     case 3:
       return read_guava_bitmap(
           std::move(data),
-          {.shape = shape, .strategy = GuavaStrategy::murmur128_mitz_64, .funnel = funnel});
+          {.shape = shape, .strategy = Strategy::murmur128_mitz_64, .funnel = funnel});
     case 4:
       return read_redisbloom_bloom(header, std::move(data));
     case 5:

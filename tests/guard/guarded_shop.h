@@ -175,6 +175,12 @@ class GuardedShop {
   std::unique_ptr<Guard> guard;
   std::unique_ptr<OwnCommands> commands;  // of all families
 
+  // Without those of FilledShop.
+  void make_commands() {
+    commands =
+        std::make_unique<OwnCommands>(*guard, guard_commands(*guard), filter_commands(*guard));
+  }
+
  private:
   void make_guard() {
     guard = std::make_unique<Guard>(Guard::Parts{.keyspace = keyspace_,
@@ -187,8 +193,7 @@ class GuardedShop {
                                                        return wall_time;
                                                      },
                                                  .shown = &shown});
-    commands = std::make_unique<OwnCommands>(
-        *guard, guard_commands(*guard), filter_commands(*guard), filled_commands(*guard));
+    make_commands();
   }
 
   static keyspace::Keyspace build_keyspace() {

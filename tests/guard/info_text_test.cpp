@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "filled/served/filled_shop.h"
 #include "guard/fact_table.h"
-#include "guard/filled_shop.h"
 #include "guard/guarded_shop.h"
 #include "guard/own_commands.h"
 #include "guard/told_nodes.h"

@@ -2,7 +2,8 @@
 
     house.py [COMMIT]    of a commit, too, beside the tree as it is
 
-A line counts if it has code. A header is of one unit if one at most includes it beside its own.
+A line counts if it has code. A header is of one unit if one at most includes it beside its own. The spine is what there is without any
+guest (src/guests/guests.cmake).
 """
 
 import pathlib
@@ -13,6 +14,7 @@ import tempfile
 
 INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*"|R"\((?:.|\n)*?\)"|\'(?:\\.|[^\'\\\n])*\')', re.DOTALL)
+GUEST_ROOMS = re.compile(r"^\s*ROOMS (.*)$", re.MULTILINE)
 SMALL = 40
 
 
@@ -24,6 +26,11 @@ def code_lines(text):
 def unit_of(path):
     """A header and the source of its name."""
     return path.with_suffix("")
+
+
+def guest_rooms(root):
+    listed = root / "src/guests/guests.cmake"
+    return set(" ".join(GUEST_ROOMS.findall(listed.read_text())).split()) if listed.exists() else set()
 
 
 def counts_of(root):
@@ -41,8 +48,10 @@ def counts_of(root):
                 users[header].add(unit_of(path))
     of_one = [header for header, units in users.items() if len(units - {unit_of(header)}) <= 1]
     lines = {path: code_lines(text) for path, text in text_of.items()}
+    of_guests = {root / "src" / room for room in guest_rooms(root)}
     return {
         "lines": sum(lines.values()),
+        "spine": sum(count for path, count in lines.items() if path.parent not in of_guests),
         "files": len(files),
         "headers": len(users),
         "headers_of_one_unit": len(of_one),

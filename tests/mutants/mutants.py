@@ -41,7 +41,7 @@ NODE_LINK = "src/routing/routed_transport.cpp"
 FILTERS = "src/guard/filter_commands.cpp"
 FILLED = "src/filled/"
 ABSENT_READS = "src/filter/absent_reads.cpp"
-FILLED_COMMANDS = "src/guard/filled_commands.cpp"
+FILLED_COMMANDS = "src/filled/served/commands.cpp"
 
 # what must notice it, name, what it breaks, edits: file, from, to
 MUTANTS = [
@@ -477,11 +477,11 @@ MUTANTS = [
      [("src/replicated/filter_log.cpp", "if (tells_no_master(**written)) {", "if (false) {")]),
     ("guard", "asking_does_not_wait_for_adding", "BF.ADD, BF.EXISTS in one write: it is not there",
      [(OWN, "if (row.waits_for_promises && call.attempt.has_promises) {", "if (row.waits_for_promises && !call.attempt.has_room) {")]),
-    ("guard", "filters_are_everybodys", "a user who may do nothing fills filters",
-     [(OWN, "if (!call.access->is_unrestricted && !is_filter_user(call)) {", "if (call.access == nullptr && !is_filter_user(call)) {")]),
-    ("guard", "what_is_past_its_time_is_added_to", "an item that was acknowledged goes with the filter of before",
+    ("filled/served", "filters_are_everybodys", "a user who may do nothing fills filters",
+     [(OWN, "if (!call.access->is_unrestricted && !call.server.trusts(", "if (call.access == nullptr && !call.server.trusts(")]),
+    ("filled/served", "what_is_past_its_time_is_added_to", "an item that was acknowledged goes with the filter of before",
      [(FILLED_COMMANDS, "if (expired != nullptr) {", "if (expired != nullptr && now == 0) {")]),
-    ("guard", "what_may_be_missing_is_absent", "EXISTS says 0 while Redis has not told for a second",
+    ("filled/served", "what_may_be_missing_is_absent", "EXISTS says 0 while Redis has not told for a second",
      [(FILLED_COMMANDS, "return parts().store.is_current(now) &&", "return now != TimePoint{} &&")]),
     ("proxy", "redis_replies_before_promises", "a reply of Redis takes the place of one that was promised",
      [("src/proxy/session_held.cpp", "  if (order_.has_promises()) {\n    hold();\n  }\n  return order_.has_promises();", "  return false;")]),
@@ -533,7 +533,7 @@ MUTANTS = [
     ("proxy", "suspended_processes_judge", "who was suspended gives up connections whose replies have come",
      [(SHARED, "loop_.now() > due + kLate", "loop_.now() > due + 1000 * kLate")]),
     ("proxy", "promises_wait_for_nobody", "a BF.ADD's reply is never sent",
-     [("src/filled/finished_changes.cpp", "  if (is_first) {", "  if (false && is_first) {")]),
+     [("src/guard/known_replies.cpp", "  if (is_first) {", "  if (false && is_first) {")]),
     ("upstream", "a_server_that_was_left_is_believed", "a password that only the new server wants is never noticed",
      [("src/upstream/control.cpp", ".moved_from = next == LedTo::Next::moved ? led_to_.current() : \"\",", ".moved_from = \"\",")]),
     ("proxy", "a_redirected_exec_goes_on", "what a client writes after an EXEC that was led elsewhere is not learned",

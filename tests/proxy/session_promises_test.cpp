@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "guard/filled_shop.h"
+#include "filled/served/filled_shop.h"
 #include "proxied_client.h"
 #include "simulation/resp_text.h"
 
@@ -63,7 +63,7 @@ TEST_F(SessionPromises, of_many_are_kept_in_several_batches) {
   connect_both();
   client_says(kAdd);
   store_does(1);
-  std::vector<std::unique_ptr<SimPeer>> peers(2 * filled::FinishedChanges::kPerTurn);
+  std::vector<std::unique_ptr<SimPeer>> peers(2 * guard::KnownReplies::kPerTurn);
   for (auto& peer : peers) {
     peer = std::make_unique<SimPeer>(loop_);
     loop_.as_batch([&] { clients_.admit(loop_.accept(*peer)); });

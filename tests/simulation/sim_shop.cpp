@@ -78,10 +78,8 @@ SimShop::SimShop(SimLoop& loop, std::uint64_t seed)
       guard::AbsentReplyBytes({.nil = false, .bytes = std::string(kItemAbsent)});
   guard_ = std::make_unique<guard::Guard>(
       guard::Guard::Parts{.keyspace = keyspace_, .namespaces = guarded_, .facts = facts_});
-  own_commands_ = std::make_unique<guard::OwnCommands>(*guard_,
-                                                       guard::guard_commands(*guard_),
-                                                       guard::filter_commands(*guard_),
-                                                       guard::filled_commands(*guard_));
+  own_commands_ = std::make_unique<guard::OwnCommands>(
+      *guard_, guard::guard_commands(*guard_), guard::filter_commands(*guard_));
   fill();
 }
 

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "guard/advice.h"
-#include "guard/filled.h"
 #include "guard/filter_totals.h"
 #include "guard/grouped.h"
 #include "guard/trouble.h"
@@ -214,19 +213,15 @@ void add_namespaces(std::vector<Problem>& all, const Model& model) {
   }
 }
 
-void add_filters(std::vector<Problem>& all, const Model& model) {
-  const auto log =
-      model.guarded.filled != nullptr ? model.guarded.filled->parts().store.log() : std::nullopt;
-  if (!log || log->state == filled::LogState::ready) {
-    return;
+void add_complaints(std::vector<Problem>& all, const Model& model) {
+  for (const auto& look : model.process.complaints) {
+    if (auto found = look()) {
+      all.push_back({.grade = found->is_grave ? Grade::bad : Grade::warning,
+                     .what = std::move(found->what),
+                     .why = std::move(found->why),
+                     .hint = std::move(found->hint)});
+    }
   }
-  const bool is_lost = log->state == filled::LogState::lost;
-  all.push_back({.grade = is_lost ? Grade::bad : Grade::warning,
-                 .what = is_lost ? "The log of the applications' filters cannot be read"
-                                 : "The log of the applications' filters is being read",
-                 .why = log->why,
-                 .hint = "until it has been, EXISTS says 1 of everything, and what is added waits "
-                         "or is refused; the guard goes on trying"});
 }
 
 void add_configuration(std::vector<Problem>& all, const Model& model) {
@@ -277,7 +272,7 @@ std::vector<Problem> problems(const Model& model, const ProcessUse& use) {
     add_redis(all, model);
   }
   add_namespaces(all, model);
-  add_filters(all, model);
+  add_complaints(all, model);
   add_configuration(all, model);
   add_process(all, model, use);
   std::ranges::stable_sort(all, {}, &Problem::grade);

@@ -90,8 +90,6 @@ struct Problem {
 
 std::vector<Problem> problems(const Model& model, const ProcessUse& use);
 
-using guard::kFiltersShown;
-
 // Of the events those behind this number.
 std::string status_json(const Model& model, std::uint64_t events_after = 0);
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "bloom/key_origin.h"
-#include "foreign/redisbloom.h"
+#include "foreign/format.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -15,7 +15,7 @@ struct Chunk {
   std::string bytes;
 };
 
-// Redis's bytes: offsets of foreign/redisbloom.h.
+// Redis's bytes: offsets of formats/formats.h.
 constexpr std::size_t kCount = 8;
 constexpr std::size_t kLayersAt = 8;
 constexpr std::size_t kFirstLayer = 20;
@@ -29,8 +29,12 @@ std::uint32_t layers_of(std::string_view header) {
   return layers;
 }
 
-std::string_view command_of(bool is_cuckoo) {
-  return is_cuckoo ? "CF.SCANDUMP" : "BF.SCANDUMP";
+bool is_cuckoo(const foreign::Format& format) {
+  return format.kept == foreign::Format::Kept::by_cuckoo_dump;
+}
+
+std::string_view command_of(const foreign::Format& format) {
+  return is_cuckoo(format) ? "CF.SCANDUMP" : "BF.SCANDUMP";
 }
 
 std::expected<Chunk, BloomReading> chunk_of(resp::Value&& answer) {
@@ -46,9 +50,9 @@ std::expected<Chunk, BloomReading> chunk_of(resp::Value&& answer) {
 
 std::expected<Chunk, BloomReading> ask_chunk(BloomKeySession& session,
                                              const std::string& key,
-                                             bool is_cuckoo,
+                                             const foreign::Format& format,
                                              const std::string& position) {
-  auto answer = session.ask({command_of(is_cuckoo), key, position});
+  auto answer = session.ask({command_of(format), key, position});
   return answer ? chunk_of(*std::move(answer)) : std::unexpected(std::move(answer.error()));
 }
 
@@ -71,7 +75,7 @@ struct Dump {
 
 std::expected<Dump, BloomReading> ask_dump(BloomKeySession& session,
                                            const std::string& key,
-                                           bool is_cuckoo,
+                                           const foreign::Format& format,
                                            const std::stop_token& stop) {
   Dump dump;
   std::string position = "0";
@@ -80,7 +84,7 @@ std::expected<Dump, BloomReading> ask_dump(BloomKeySession& session,
     if (stop.stop_requested()) {
       return std::unexpected(BloomReading{.kind = Kind::stopped});
     }
-    auto chunk = ask_chunk(session, key, is_cuckoo, position);
+    auto chunk = ask_chunk(session, key, format, position);
     if (!chunk) {
       return std::unexpected(std::move(chunk.error()));
     }
@@ -98,9 +102,8 @@ std::expected<Dump, BloomReading> ask_dump(BloomKeySession& session,
   return dump;
 }
 
-BloomReading reading_of(const std::string& key, bool is_cuckoo, Dump dump) {
-  auto filter = is_cuckoo ? foreign::read_redisbloom_cuckoo(dump.header, std::move(dump.data))
-                          : foreign::read_redisbloom_bloom(dump.header, std::move(dump.data));
+BloomReading reading_of(const std::string& key, const foreign::Format& format, Dump dump) {
+  auto filter = format.read_dump(dump.header, std::move(dump.data));
   if (!filter) {
     return {.kind = Kind::refused, .why = key + ": " + filter.error()};
   }
@@ -132,21 +135,22 @@ bool have_same_layers(std::string_view header, std::string_view other) {
 
 BloomReading read_dump(BloomKeySession& session,
                        const std::string& key,
-                       bool is_cuckoo,
+                       const foreign::Format& format,
                        const std::stop_token& stop) {
-  auto dump = ask_dump(session, key, is_cuckoo, stop);
+  auto dump = ask_dump(session, key, format, stop);
   if (!dump) {
     return std::move(dump.error());
   }
-  const auto again = ask_chunk(session, key, is_cuckoo, "0");
+  const auto again = ask_chunk(session, key, format, "0");
   if (!again) {
     return again.error();
   }
-  if (is_cuckoo ? again->bytes != dump->header : !have_same_layers(again->bytes, dump->header)) {
+  if (is_cuckoo(format) ? again->bytes != dump->header
+                        : !have_same_layers(again->bytes, dump->header)) {
     return unclear(key);
   }
-  const bool has_one_layer = !is_cuckoo && layers_of(dump->header) == 1;
-  BloomReading reading = reading_of(key, is_cuckoo, *std::move(dump));
+  const bool has_one_layer = !is_cuckoo(format) && layers_of(dump->header) == 1;
+  BloomReading reading = reading_of(key, format, *std::move(dump));
   reading.must_have_stood_still = !has_one_layer;
   return reading;
 }
@@ -154,9 +158,9 @@ BloomReading read_dump(BloomKeySession& session,
 // The positions are those of a dump before; if it has others by now, that is seen.
 BloomReading read_dump_at_once(BloomKeySession& session,
                                const std::string& key,
-                               bool is_cuckoo,
+                               const foreign::Format& format,
                                const std::stop_token& stop) {
-  const auto before = ask_dump(session, key, is_cuckoo, stop);
+  const auto before = ask_dump(session, key, format, stop);
   if (!before) {
     return before.error();
   }
@@ -165,7 +169,7 @@ BloomReading read_dump_at_once(BloomKeySession& session,
   }
   std::vector<std::vector<std::string>> commands;
   for (const std::string& position : before->positions) {
-    commands.push_back({std::string(command_of(is_cuckoo)), key, position});
+    commands.push_back({std::string(command_of(format)), key, position});
   }
   auto all = session.ask_at_once(commands);
   if (!all) {
@@ -185,7 +189,7 @@ BloomReading read_dump_at_once(BloomKeySession& session,
     }
     dump.take(before->positions[i], *std::move(chunk));
   }
-  return reading_of(key, is_cuckoo, std::move(dump));
+  return reading_of(key, format, std::move(dump));
 }
 
 }  // namespace cuckooguard::source

@@ -7,8 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "bloom/format.h"
-#include "foreign/redisson.h"
+#include "formats/formats.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -33,10 +32,10 @@ std::optional<Number> number_of(const resp::Value& hash, std::string_view name) 
   return std::nullopt;
 }
 
-std::optional<foreign::Shape> shape_of(const resp::Value& hash) {
+std::optional<foreign::Parameters> shape_of(const resp::Value& hash) {
   const auto bits = number_of<std::uint64_t>(hash, "size");
   const auto hashes = number_of<std::uint32_t>(hash, "hashIterations");
-  return bits && hashes ? std::optional(foreign::Shape{.bits = *bits, .hashes = *hashes})
+  return bits && hashes ? std::optional(foreign::Parameters{.bits = *bits, .hashes = *hashes})
                         : std::nullopt;
 }
 
@@ -74,9 +73,8 @@ BloomReading BloomKeyOrigin::read(const std::stop_token& stop) {
   if (auto open = session_.be_open(); !open) {
     return std::move(open.error());
   }
-  using enum config::BloomFormat;
   std::vector<std::string> keys{settings_.key};
-  if (settings_.format == redisson) {
+  if (settings_.format->has_shape_in_redis()) {
     keys.push_back(redisson_config_key(settings_.key));
   }
   BloomReading reading;
@@ -101,9 +99,9 @@ BloomReading BloomKeyOrigin::read(const std::stop_token& stop) {
       reading = {.kind = Kind::unclear, .why = why_unclear()};
     }
   }
-  const bool is_dump = settings_.format == redisbloom || settings_.format == rediscuckoo;
-  return is_dump ? read_dump_at_once(session_, settings_.key, settings_.format == rediscuckoo, stop)
-                 : reading;
+  return settings_.format->is_dump()
+             ? read_dump_at_once(session_, settings_.key, *settings_.format, stop)
+             : reading;
 }
 
 std::string BloomKeyOrigin::why_unclear() const {
@@ -114,16 +112,10 @@ std::string BloomKeyOrigin::why_unclear() const {
 }
 
 BloomReading BloomKeyOrigin::read_once(const std::stop_token& stop) {
-  using enum config::BloomFormat;
-  switch (settings_.format) {
-    case redisson:
-      return read_redisson(stop);
-    case redisbloom:
-    case rediscuckoo:
-      return read_dump(session_, settings_.key, settings_.format == rediscuckoo, stop);
-    default:
-      return read_bitmap(stop);
+  if (settings_.format->is_dump()) {
+    return read_dump(session_, settings_.key, *settings_.format, stop);
   }
+  return settings_.format->has_shape_in_redis() ? read_redisson(stop) : read_bitmap(stop);
 }
 
 BloomReading BloomKeyOrigin::read_bitmap(const std::stop_token& stop) {
@@ -131,11 +123,11 @@ BloomReading BloomKeyOrigin::read_bitmap(const std::stop_token& stop) {
   if (!bytes) {
     return std::move(bytes.error());
   }
-  using enum config::BloomFormat;
   const bool is_in_pieces = bytes->size() >= BloomKeySession::kChunkBytes;
-  BloomReading reading = outcome_of(settings_.key, read_filter(settings_, *std::move(bytes)));
+  BloomReading reading =
+      outcome_of(settings_.key, settings_.format->read(*std::move(bytes), settings_.stated()));
   reading.must_have_stood_still =
-      is_in_pieces && (settings_.format == guava || settings_.format == seiflotfy);
+      is_in_pieces && settings_.format->kept == foreign::Format::Kept::in_file;
   return reading;
 }
 
@@ -162,10 +154,10 @@ BloomReading BloomKeyOrigin::read_redisson(const std::stop_token& stop) {
     return after.error();
   }
   const auto shape_after = shape_of(*after);
-  if (!shape_after || shape_after->bits != shape->bits || shape_after->hashes != shape->hashes) {
+  if (shape_after != shape) {
     return {.kind = Kind::unclear, .why = settings_.key + " was made anew while it was read"};
   }
-  return outcome_of(settings_.key, foreign::read_redisson(*std::move(bytes), *shape));
+  return outcome_of(settings_.key, settings_.format->read(*std::move(bytes), *shape));
 }
 
 }  // namespace cuckooguard::source

@@ -27,6 +27,7 @@
 #include "bloom/key_session.h"
 #include "bloom/origin.h"
 #include "config/config.h"
+#include "foreign/format.h"
 
 namespace cuckooguard::source {
 
@@ -37,7 +38,7 @@ namespace cuckooguard::source {
 // of one shape; counts of items may differ. The same holds if it was replaced meanwhile by another
 // one of that shape, for what is in both. With several layers an item of both may be in another
 // layer of the one than of the other, and a cuckoo filter moves its items about
-// (foreign/redisbloom.h): of these the chunks are one filter's only if it stood still, which the
+// (formats/formats.h): of these the chunks are one filter's only if it stood still, which the
 // reading says of itself (BloomReading::must_have_stood_still).
 //
 // One that never does so is read by one transaction, in which Redis makes all chunks at once, if it
@@ -54,11 +55,11 @@ bool have_same_layers(std::string_view header, std::string_view other);
 
 BloomReading read_dump(BloomKeySession& session,
                        const std::string& key,
-                       bool is_cuckoo,
+                       const foreign::Format& format,
                        const std::stop_token& stop);
 BloomReading read_dump_at_once(BloomKeySession& session,
                                const std::string& key,
-                               bool is_cuckoo,
+                               const foreign::Format& format,
                                const std::stop_token& stop);
 
 class BloomKeyOrigin final : public BloomOrigin {
@@ -70,7 +71,7 @@ class BloomKeyOrigin final : public BloomOrigin {
   BloomLook look() override;
   BloomReading read(const std::stop_token& stop) override;
   bool only_gains_bits() const override {
-    return settings_.format != config::BloomFormat::rediscuckoo;
+    return settings_.format->kept != foreign::Format::Kept::by_cuckoo_dump;
   }
 
   // Where Redisson keeps the shape of its filter of this name.

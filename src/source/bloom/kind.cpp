@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "bloom/follower.h"
-#include "bloom/format.h"
 #include "bloom/key_origin.h"
 #include "source/input_file.h"
 
@@ -130,7 +129,7 @@ BloomReading BloomFileOrigin::read(const std::stop_token& stop) {
   if (!left.empty() || file_.look().version != before.version) {
     return {.kind = Kind::unclear, .why = settings_.path + " has changed while it was read"};
   }
-  auto filter = read_filter(settings_, std::move(bytes));
+  auto filter = settings_.format->read(std::move(bytes), settings_.stated());
   if (!filter) {
     return {.kind = Kind::refused, .why = settings_.path + ": " + filter.error()};
   }

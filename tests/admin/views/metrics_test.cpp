@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "filled/served/filled_shop.h"
 #include "guard/contradictions.h"
-#include "guard/filled_shop.h"
 #include "guard/guarded_shop.h"
 #include "guard/told_nodes.h"
 #include "guard/told_sources.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "guard/filled_shop.h"
+#include "filled/served/filled_shop.h"
 #include "guard/guarded_shop.h"
 #include "guard/told_nodes.h"
 #include "guard/told_sources.h"
@@ -283,13 +283,13 @@ TEST_F(StatusTest, tells_of_filters_that_applications_fill_and_of_their_log) {
 
 TEST_F(StatusTest, shows_no_more_filters_than_it_says) {
   guard::FilledShop filled(shop_);
-  for (std::size_t i = 0; i < kFiltersShown + 5; ++i) {
+  for (std::size_t i = 0; i < guard::kFiltersShown + 5; ++i) {
     filled.filters.apply(
         {.kind = filled::Operation::Kind::create, .filter = "bf:" + std::to_string(i)});
   }
   const json::object all = status().at("filters").as_object();
-  EXPECT_EQ(all.at("count"), kFiltersShown + 5);
-  EXPECT_EQ(all.at("shown").as_array().size(), kFiltersShown);
+  EXPECT_EQ(all.at("count"), guard::kFiltersShown + 5);
+  EXPECT_EQ(all.at("shown").as_array().size(), guard::kFiltersShown);
 }
 
 TEST_F(StatusTest, tells_of_sources_in_words_that_are_json_whatever_they_are) {

@@ -5,13 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "bloom/kind.h"
+#include "foreign/toy_format.h"
+#include "formats/formats.h"
 #include "harness/temporary_directory.h"
 #include "source/bench.h"
 
 namespace cuckooguard::source {
 namespace {
 
-using config::BloomFormat;
 using ::testing::HasSubstr;
 using Kind = BloomReading::Kind;
 
@@ -21,8 +22,8 @@ std::string guava(char bits) {
 }
 
 struct InFile {
-  explicit InFile(BloomFormat format = BloomFormat::guava)
-      : origin({.format = format, .path = path}, clock.clock()) {}
+  explicit InFile(const foreign::Format& format = foreign::kGuava)
+      : origin({.format = &format, .path = path}, clock.clock()) {}
 
   BloomReading read_settled() {
     origin.read({});
@@ -73,7 +74,7 @@ TEST(BloomFileOrigin, what_the_format_does_not_know_is_refused) {
   const BloomReading reading = file.read_settled();
   EXPECT_EQ(reading.kind, Kind::refused);
   EXPECT_THAT(reading.why, HasSubstr(file.path + ": "));
-  InFile seiflotfy(BloomFormat::seiflotfy);
+  InFile seiflotfy(foreign::kSeiflotfy);
   seiflotfy.replace(std::string(64, '\0'));
   EXPECT_EQ(seiflotfy.read_settled().kind, Kind::taken);
 }
@@ -86,6 +87,15 @@ TEST(BloomFileOrigin, who_is_told_to_stop_stops) {
   std::stop_source stop;
   stop.request_stop();
   EXPECT_EQ(file.origin.read(stop.get_token()).kind, Kind::stopped);
+}
+
+TEST(BloomFileOrigin, reads_any_format_that_it_is_handed) {
+  InFile toy(foreign::kToy);
+  toy.replace("seen\nknown\n");
+  const BloomReading reading = toy.read_settled();
+  ASSERT_EQ(reading.kind, Kind::taken) << reading.why;
+  EXPECT_TRUE(reading.filter->may_contain("known"));
+  EXPECT_FALSE(reading.filter->may_contain("now"));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "foreign/go_zero.h"
+#include "formats/formats.h"
 #include "harness/bloom_positions.h"
 #include "source/bench.h"
 

@@ -1,5 +1,5 @@
 // Filters of RedisBloom's, by SCANDUMP: the module is not there, so what it would say is made here,
-// as foreign/redisbloom.h describes it.
+// as formats/formats.h describes it.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -8,18 +8,19 @@
 #include <gtest/gtest.h>
 
 #include "bloom/key_origin.h"
+#include "formats/formats.h"
 #include "source/bloom/fake_redis.h"
 #include "source/bloom/made_dumps.h"
 
 namespace cuckooguard::source {
 namespace {
 
-using config::BloomFormat;
 using ::testing::HasSubstr;
 using Kind = BloomReading::Kind;
 
 struct Dumped {
-  explicit Dumped(BloomFormat format) : origin({.format = format, .key = "ids"}, redis.open()) {
+  explicit Dumped(const foreign::Format& format)
+      : origin({.format = &format, .key = "ids"}, redis.open()) {
     redis.more = [this](const FakeRedis::Words& words) {
       at_chunk(words.at(2));
       if (words[0] == "BF.SCANDUMP") {
@@ -39,7 +40,7 @@ struct Dumped {
 };
 
 TEST(BloomKeyOriginDump, a_bloom_filter_is_read_while_others_add_to_it) {
-  Dumped made(BloomFormat::redisbloom);
+  Dumped made(foreign::kRedisBloom);
   for (int id = 0; id < 100; ++id) {
     made.bloom.add(std::to_string(id));
   }
@@ -55,7 +56,7 @@ TEST(BloomKeyOriginDump, a_bloom_filter_is_read_while_others_add_to_it) {
 }
 
 TEST(BloomKeyOriginDump, a_bloom_filter_that_gets_another_layer_meanwhile_is_begun_anew) {
-  Dumped made(BloomFormat::redisbloom);
+  Dumped made(foreign::kRedisBloom);
   made.bloom.add("7");
   int chunks = 0;
   made.at_chunk = [&](const std::string&) {
@@ -73,7 +74,7 @@ TEST(BloomKeyOriginDump, a_bloom_filter_that_gets_another_layer_meanwhile_is_beg
 }
 
 TEST(BloomKeyOriginDump, a_cuckoo_filter_that_changes_meanwhile_is_begun_anew) {
-  Dumped made(BloomFormat::rediscuckoo);
+  Dumped made(foreign::kRedisCuckoo);
   made.cuckoo.add("7");
   int chunks = 0;
   made.at_chunk = [&](const std::string&) {
@@ -95,7 +96,7 @@ TEST(BloomKeyOriginDump, a_cuckoo_filter_that_changes_meanwhile_is_begun_anew) {
 }
 
 TEST(BloomKeyOriginDump, what_is_no_dump_is_refused) {
-  Dumped made(BloomFormat::redisbloom);
+  Dumped made(foreign::kRedisBloom);
   made.bloom.bits.pop_back();
   EXPECT_EQ(made.read().kind, Kind::refused);
   made.redis.more = nullptr;

@@ -8,8 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "bloom/key_origin.h"
-#include "foreign/guava.h"
-#include "foreign/seiflotfy.h"
+#include "formats/formats.h"
 #include "harness/bloom_positions.h"
 #include "source/bloom/fake_redis.h"
 #include "source/bloom/made_dumps.h"
@@ -17,7 +16,6 @@
 namespace cuckooguard::source {
 namespace {
 
-using config::BloomFormat;
 using Kind = BloomReading::Kind;
 using Words = FakeRedis::Words;
 
@@ -59,7 +57,7 @@ Two redisbloom() {
       made.at(which).add(item(i), (static_cast<std::size_t>(i) + which) % 2);
     }
   }
-  return {.settings = {.format = BloomFormat::redisbloom, .key = "ids"},
+  return {.settings = {.format = &foreign::kRedisBloom, .key = "ids"},
           .put = {dump_of(made[0], made[0].bits), dump_of(made[1], made[1].bits)}};
 }
 
@@ -71,7 +69,7 @@ Two rediscuckoo() {
       made.at(which).add(item(i), which == 1);
     }
   }
-  return {.settings = {.format = BloomFormat::rediscuckoo, .key = "ids"},
+  return {.settings = {.format = &foreign::kRedisCuckoo, .key = "ids"},
           .put = {dump_of(made[0], made[0].slots), dump_of(made[1], made[1].slots)}};
 }
 
@@ -89,20 +87,20 @@ Two seiflotfy() {
   for (std::size_t i = 0; i < one.size(); ++i) {
     other[i] = one[i] == '\0' ? other[i] : '\0';
   }
-  return two_texts({.format = BloomFormat::seiflotfy}, one, other);
+  return two_texts({.format = &foreign::kSeiflotfy}, one, other);
 }
 
 Two guava() {
   const auto made = [](std::uint32_t hashes) {
     auto filter = foreign::make_guava({.bits = std::uint64_t{1} << 24U, .hashes = hashes},
-                                      foreign::GuavaFunnel::utf8)
+                                      foreign::Funnel::utf8)
                       .value();
     for (int i = 0; i < kItems; ++i) {
       EXPECT_TRUE(filter->add(item(i)));
     }
     return filter->bytes();
   };
-  return two_texts({.format = BloomFormat::guava}, made(5), made(3));
+  return two_texts({.format = &foreign::kGuava}, made(5), made(3));
 }
 
 std::string bitmap(int from, int to) {
@@ -114,7 +112,7 @@ std::string bitmap(int from, int to) {
   return bits;
 }
 Two go_zero() {
-  return two_texts({.format = BloomFormat::go_zero, .bits = std::uint64_t{20} << 20U},
+  return two_texts({.format = &foreign::kGoZero, .bits = std::uint64_t{20} << 20U},
                    bitmap(0, kItems),
                    bitmap(0, 2 * kItems));
 }
@@ -133,7 +131,7 @@ Two redisson() {
                                       {"hashIterations", std::to_string(hashes)}};
     };
   };
-  return {.settings = {.format = BloomFormat::redisson, .key = "ids"},
+  return {.settings = {.format = &foreign::kRedisson, .key = "ids"},
           .put = {put(100'000, 5), put(90'000, 7)}};
 }
 

@@ -5,13 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "foreign/toy_format.h"
+#include "formats/formats.h"
 #include "harness/bloom_positions.h"
 #include "source/bloom/fake_redis.h"
 
 namespace cuckooguard::source {
 namespace {
 
-using config::BloomFormat;
 using config::BloomSource;
 using harness::go_zero_positions;
 using harness::redisson_positions;
@@ -31,7 +32,7 @@ std::string bitmap_of(int from, int to) {
 
 struct Keyed {
   explicit Keyed(BloomSource settings) : origin(std::move(settings), redis.open()) {}
-  Keyed() : Keyed({.format = BloomFormat::go_zero, .key = "ids", .bits = kBits}) {}
+  Keyed() : Keyed({.format = &foreign::kGoZero, .key = "ids", .bits = kBits}) {}
 
   BloomReading read() { return origin.read({}); }
 
@@ -141,7 +142,7 @@ TEST(BloomKeyOrigin, redissons_config_has_the_name_that_redisson_gives_it) {
 }
 
 TEST(BloomKeyOrigin, redissons_shape_must_be_the_same_behind_the_bitmap) {
-  Keyed redisson({.format = BloomFormat::redisson, .key = "ids"});
+  Keyed redisson({.format = &foreign::kRedisson, .key = "ids"});
   constexpr std::uint64_t kSize = 100'000;
   FakeRedis& redis = redisson.redis;
   std::string bitmap;
@@ -162,6 +163,15 @@ TEST(BloomKeyOrigin, redissons_shape_must_be_the_same_behind_the_bitmap) {
     }
   };
   EXPECT_EQ(redisson.read().kind, Kind::unclear);
+}
+
+TEST(BloomKeyOrigin, reads_any_format_that_it_is_handed) {
+  Keyed toy({.format = &foreign::kToyBitmap, .key = "ids", .bits = kBits});
+  toy.redis.texts["ids"] = "seen\nknown\n";
+  const BloomReading reading = toy.read();
+  ASSERT_EQ(reading.kind, Kind::taken) << reading.why;
+  EXPECT_TRUE(reading.filter->may_contain("known"));
+  EXPECT_FALSE(reading.filter->may_contain("now"));
 }
 
 }  // namespace

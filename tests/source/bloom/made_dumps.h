@@ -1,12 +1,12 @@
-// What RedisBloom's SCANDUMP would say, as foreign/redisbloom.h describes it.
+// What RedisBloom's SCANDUMP would say, as formats/formats.h describes it.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <utility>
 
-#include "foreign/hashes.h"
-#include "foreign/little_endian_writer.h"
+#include "foreign/formats/little_endian_writer.h"
+#include "formats/hashes.h"
 #include "source/bloom/fake_redis.h"
 
 namespace cuckooguard::source {

@@ -1,0 +1,88 @@
+// A subcommand as a value, and the list of those that a command line has. Its options are members
+// of a struct; add() has CLI11 write them there, run() returns the exit code.
+//
+// Threads: the main thread's. Lifetimes: CLI11 writes into the list, which outlives the parsing.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "app/guests.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming)
+class App;
+}  // namespace CLI
+
+namespace cuckooguard::cli {
+
+class Command {
+ public:
+  // A struct with run(), or run(guests); one that is subcommand has add(), too.
+  template <typename Of>
+  explicit Command(Of of) : held_(std::make_shared<Held<Of>>(std::move(of))) {}
+
+  CLI::App& add(CLI::App& parent) { return held_->add(parent); }
+  int run(const app::Guests& guests) const { return held_->run(guests); }
+  // Null: it is another one.
+  template <typename Of>
+  const Of* as() const {
+    const auto* const held = dynamic_cast<const Held<Of>*>(held_.get());
+    return held == nullptr ? nullptr : &held->of;
+  }
+
+ private:
+  struct Any {
+    Any() = default;
+    Any(const Any&) = delete;
+    Any& operator=(const Any&) = delete;
+    virtual ~Any() = default;
+    virtual CLI::App& add(CLI::App& parent) = 0;
+    virtual int run(const app::Guests& guests) const = 0;
+  };
+  template <typename Of>
+  struct Held final : Any {
+    explicit Held(Of held) : of(std::move(held)) {}
+    CLI::App& add(CLI::App& parent) override {
+      if constexpr (requires { of.add(parent); }) {
+        return of.add(parent);
+      } else {
+        return parent;
+      }
+    }
+    int run(const app::Guests& guests) const override {
+      if constexpr (requires { of.run(guests); }) {
+        return of.run(guests);
+      } else {
+        return of.run();
+      }
+    }
+
+    Of of;
+  };
+
+  std::shared_ptr<Any> held_;
+};
+
+class Commands {
+ public:
+  template <typename Of>
+  void add(CLI::App& parent, Of of) {
+    auto& [command, parser] = all_.emplace_back(Command(std::move(of)), nullptr);
+    parser = &command.add(parent);
+  }
+  // The one that was given; null: none was.
+  const Command* parsed() const;
+
+ private:
+  std::deque<std::pair<Command, const CLI::App*>> all_;
+};
+
+// All that main() wires: the spine is always there.
+struct Program {
+  app::Guests guests{};
+  std::vector<void (*)(CLI::App& app, Commands& commands)> commands{};  // those of guests
+};
+
+}  // namespace cuckooguard::cli

@@ -1,0 +1,392 @@
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdint>
+#include <numbers>
+#include <random>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <hiredis/hiredis.h>
+
+#include "cli/output.h"
+#include "config/config_file.h"
+#include "filter_tool/commands.h"
+#include "filter_tool/whole_file.h"
+#include "formats/bitmap_filter.h"
+#include "formats/formats.h"
+#include "keyspace/printable.h"
+#include "text/number.h"
+#include "upstream/redis_reply.h"
+
+namespace cuckooguard::cli {
+namespace {
+
+using keyspace::printable;
+using upstream::text_of;
+
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
+constexpr std::uint64_t kBitmapBytesMax = foreign::kRedisBitsMax / 8;
+// For an export that was interrupted. Each piece, and the transaction, would notice that it is
+// over.
+constexpr std::string_view kSecondsOfPieces = "3600";
+
+using Done = std::expected<void, std::string>;
+
+std::expected<std::uint64_t, std::string> ask_number(RedisCall& redis,
+                                                     const std::vector<std::string_view>& words) {
+  const auto reply = redis.ask(words);
+  if (!reply) {
+    return std::unexpected(reply.error());
+  }
+  if ((*reply)->type != REDIS_REPLY_INTEGER || (*reply)->integer < 0) {
+    return std::unexpected(fmt::format("{}: the reply is no number", words.front()));
+  }
+  return static_cast<std::uint64_t>((*reply)->integer);
+}
+
+// What Redisson's hash says; no bits if there is none.
+std::expected<foreign::Shape, std::string> shape_in_redis(RedisCall& redis,
+                                                          const std::string& hash) {
+  const auto reply = redis.ask({"HMGET", hash, "size", "hashIterations"});
+  if (!reply) {
+    return std::unexpected(reply.error());
+  }
+  const std::span<redisReply* const> values = upstream::elements_of(**reply);
+  if (values.size() != 2) {
+    return std::unexpected("HMGET: the reply is not that of two fields");
+  }
+  foreign::Shape shape;
+  if (values[0]->type == REDIS_REPLY_NIL && values[1]->type == REDIS_REPLY_NIL) {
+    return shape;
+  }
+  shape.bits = text::number_of<decltype(shape.bits)>(text_of(*values[0])).value_or(0);
+  const auto hashes = text::number_of<decltype(shape.hashes)>(text_of(*values[1]));
+  if (shape.bits == 0 || !hashes) {
+    return std::unexpected(printable(hash) + ": its size and hashIterations are no numbers");
+  }
+  shape.hashes = *hashes;
+  return shape;
+}
+
+std::expected<std::string, std::string> piece_of(RedisCall& redis,
+                                                 const std::string& key,
+                                                 std::size_t begin) {
+  const std::string first = fmt::to_string(begin);
+  const std::string last = fmt::to_string(begin + kPieceBytes - 1);
+  const auto reply = redis.ask({"GETRANGE", key, first, last});
+  if (!reply) {
+    return std::unexpected(reply.error());
+  }
+  return std::string(text_of(**reply));
+}
+
+bool has_bits_of(std::string_view now, std::string_view before) {
+  return now.size() >= before.size() &&
+         std::ranges::equal(before, now.substr(0, before.size()), [](char old, char bits) {
+           return (static_cast<unsigned char>(old) & ~static_cast<unsigned char>(bits)) == 0;
+         });
+}
+
+std::expected<std::string, std::string> bitmap_in_redis(RedisCall& redis, const std::string& key) {
+  std::string bytes;
+  std::size_t read = kPieceBytes;
+  while (read == kPieceBytes) {
+    const auto piece = piece_of(redis, key, bytes.size());
+    if (!piece) {
+      return std::unexpected(piece.error());
+    }
+    read = piece->size();
+    bytes += *piece;
+    if (bytes.size() > kBitmapBytesMax) {
+      return std::unexpected(printable(key) + ": no bitmap is so large");
+    }
+  }
+  // Bits are never taken back: a key that lacks one is another filter, and what was read, two
+  // halves.
+  const auto still = piece_of(redis, key, 0);
+  if (!still) {
+    return std::unexpected(still.error());
+  }
+  if (!has_bits_of(*still, std::string_view(bytes).substr(0, kPieceBytes))) {
+    return std::unexpected(printable(key) + ": it was replaced while it was read");
+  }
+  return bytes;
+}
+
+// Into a key that nobody else knows.
+Done upload(RedisCall& redis, const std::string& beside, std::string_view bytes) {
+  const std::string_view first = bytes.substr(0, kPieceBytes);
+  if (auto reply = redis.ask({"SET", beside, first, "EX", kSecondsOfPieces}); !reply) {
+    return std::unexpected(reply.error());
+  }
+  for (std::size_t sent = first.size(); sent < bytes.size();) {
+    const std::string_view piece = bytes.substr(sent, kPieceBytes);
+    sent += piece.size();
+    const auto size = ask_number(redis, {"APPEND", beside, piece});
+    if (!size) {
+      return std::unexpected(size.error());
+    }
+    if (*size != sent) {
+      return std::unexpected(printable(beside) + ": it has changed meanwhile");
+    }
+  }
+  return {};
+}
+
+using Commands = std::vector<std::vector<std::string_view>>;
+
+// Nothing of it, if `watched` is not of `size` bytes, or changes.
+Done transact(RedisCall& redis,
+              const std::string& watched,
+              std::size_t size,
+              const Commands& commands) {
+  if (auto reply = redis.ask({"WATCH", watched}); !reply) {
+    return std::unexpected(reply.error());
+  }
+  const auto there = ask_number(redis, {"STRLEN", watched});
+  if (!there) {
+    return std::unexpected(there.error());
+  }
+  if (auto reply = redis.ask({"MULTI"}); !reply) {
+    return std::unexpected(reply.error());
+  }
+  for (const auto& command : commands) {
+    if (auto reply = redis.ask(command); !reply) {
+      return std::unexpected(reply.error());
+    }
+  }
+  const auto reply = redis.ask({*there == size ? "EXEC" : "DISCARD"});
+  if (!reply) {
+    return std::unexpected(reply.error());
+  }
+  if ((*reply)->type != REDIS_REPLY_ARRAY) {
+    return std::unexpected(printable(watched) + ": it has changed meanwhile");
+  }
+  for (const redisReply* const each : upstream::elements_of(**reply)) {
+    if (each->type == REDIS_REPLY_ERROR) {
+      return std::unexpected(std::string(text_of(*each)));
+    }
+  }
+  return {};
+}
+
+std::string random_name() {
+  std::random_device random;
+  return fmt::format("cuckooguard-{:08x}{:08x}", random(), random());
+}
+
+// The fields of Redisson's hash. What tryInit() was asked for a file does not tell: these are the
+// items with which half of the bits are set, and the rate that there is then.
+std::vector<std::string> fields_of(const foreign::Facts& facts) {
+  const auto bits = static_cast<double>(facts.bits_or_slots);
+  const double items = std::max(std::floor(bits * std::numbers::ln2 / facts.hashes), 1.0);
+  return {"size",
+          fmt::to_string(facts.bits_or_slots),
+          "hashIterations",
+          fmt::to_string(facts.hashes),
+          "expectedInsertions",
+          fmt::to_string(static_cast<std::uint64_t>(items)),
+          "falseProbability",
+          fmt::to_string(std::pow(0.5, facts.hashes))};
+}
+
+Done replace_key(RedisCall& redis, const std::string& key, const foreign::Filter& filter) {
+  const std::string bytes = filter.bytes();
+  const foreign::Facts facts = filter.facts();
+  const std::string beside = foreign::redisson_key(key, random_name());
+  const std::string hash = foreign::redisson_key(key, "config");
+  const std::vector<std::string> fields = fields_of(facts);
+  Commands commands{{"PERSIST", beside}, {"RENAME", beside, key}};
+  if (facts.format == "redisson") {
+    const auto there = shape_in_redis(redis, hash);
+    if (!there) {
+      return std::unexpected(there.error());
+    }
+    if (there->bits != facts.bits_or_slots || there->hashes != facts.hashes) {
+      commands.push_back({"DEL", hash});
+      std::vector<std::string_view>& command = commands.emplace_back();
+      command = {"HSET", hash};
+      command.insert(command.end(), fields.begin(), fields.end());
+    }
+  }
+  Done done = upload(redis, beside, bytes);
+  if (done) {
+    done = transact(redis, beside, bytes.size(), commands);
+  }
+  if (!done) {
+    static_cast<void>(redis.call({"DISCARD"}));  // if it came so far
+    static_cast<void>(redis.call({"DEL", beside}));
+  }
+  return done;
+}
+
+std::optional<std::string> refuse_format(const ForeignFile& file) {
+  if (file.is_bitmap()) {
+    return std::nullopt;
+  }
+  return fmt::format("--format {} is a file's: in Redis there are only bitmaps", file.format);
+}
+
+// What is read as `file` says, which learns of Redisson's hash what it does not say.
+foreign::FilterOrWhyNot filter_in_redis(RedisCall& redis,
+                                        const std::string& key,
+                                        ForeignFile& file) {
+  const bool has_hash = file.has_shape_in_redis();
+  const std::string hash = foreign::redisson_key(key, "config");
+  foreign::Shape shape;
+  if (has_hash) {
+    const auto told = shape_in_redis(redis, hash);
+    if (!told) {
+      return std::unexpected(told.error());
+    }
+    shape = *told;
+    if (shape.bits == 0) {
+      return std::unexpected(printable(hash) + ": there is no such hash of Redisson's");
+    }
+    if ((file.bits != 0 && file.bits != shape.bits) ||
+        (file.hashes != 0 && file.hashes != shape.hashes)) {
+      return std::unexpected(fmt::format(
+          "{}: it says --bits {} --hashes {}", printable(hash), shape.bits, shape.hashes));
+    }
+    file.bits = shape.bits;
+    file.hashes = shape.hashes;
+  }
+  auto bytes = bitmap_in_redis(redis, key);
+  if (!bytes) {
+    return std::unexpected(bytes.error());
+  }
+  if (has_hash) {
+    const auto still = shape_in_redis(redis, hash);
+    if (!still || still->bits != shape.bits || still->hashes != shape.hashes) {
+      return std::unexpected(printable(key) + ": it was replaced while it was read");
+    }
+  } else if (bytes->empty()) {
+    return std::unexpected(printable(key) + ": there is no such key");
+  }
+  auto filter = file.read_bytes(*std::move(bytes));
+  return filter ? std::move(filter)
+                : foreign::FilterOrWhyNot(std::unexpected(printable(key) + ": " + filter.error()));
+}
+
+}  // namespace
+
+void RedisKey::add(CLI::App& command) {
+  add_address(command, "--redis", address, "The Redis, host:port or unix:/path")->required();
+  command.add_option("--key", key, "The bitmap's key")->required()->type_name("KEY");
+  command.add_option("--db", db, "Its database")->type_name("N");
+  command.add_option("--user", login.user, "Log in as this Redis user")->type_name("NAME");
+  command
+      .add_option("--password-file",
+                  login.password_file,
+                  "File whose first line is the password; default: REDISCLI_AUTH")
+      ->type_name("FILE");
+  tls.add(command, "--cert-key");
+}
+
+std::expected<RedisCall, std::string> RedisKey::open() const {
+  Login as = login;
+  as.password = config::process_environment()("REDISCLI_AUTH").value_or("");
+  const auto login_words = as.words();
+  if (!login_words) {
+    return std::unexpected(login_words.error());
+  }
+  if (!address) {
+    return std::unexpected("--redis says where it is");
+  }
+  auto redis = RedisCall::open(*address, kTimeout, tls.chosen());
+  if (!redis) {
+    return redis;
+  }
+  if (!login_words->empty()) {
+    if (const auto reply = redis->ask({login_words->begin(), login_words->end()}); !reply) {
+      return std::unexpected(reply.error());
+    }
+  }
+  if (db != 0) {
+    if (const auto reply = redis->ask({"SELECT", fmt::to_string(db)}); !reply) {
+      return std::unexpected(reply.error());
+    }
+  }
+  return redis;
+}
+
+CLI::App& ImportFilter::add(CLI::App& filter) {
+  CLI::App& command = *filter.add_subcommand(
+      "import", "Write a bitmap of Redis into a file, and print what later commands must be told");
+  command.add_option("file", path, "The filter file")->required();
+  foreign.add(command)->required();
+  redis.add(command);
+  command.add_flag("--force", force, "Replace the file, if it exists");
+  return command;
+}
+
+int ImportFilter::run() const {
+  ::signal(SIGPIPE, SIG_IGN);
+  return print(import_filter(*this));
+}
+
+CLI::App& ExportFilter::add(CLI::App& filter) {
+  CLI::App& command = *filter.add_subcommand(
+      "export", "Put a file's bitmap into Redis, in the place of what the key had");
+  command.add_option("file", path, "The filter file")->required();
+  foreign.add(command)->required();
+  redis.add(command);
+  return command;
+}
+
+int ExportFilter::run() const {
+  ::signal(SIGPIPE, SIG_IGN);
+  return print(export_filter(*this));
+}
+
+std::expected<std::string, std::string> import_filter(const ImportFilter& options) {
+  ForeignFile foreign = options.foreign;
+  if (auto why = refuse_format(foreign)) {
+    return std::unexpected(*std::move(why));
+  }
+  if (auto missing = foreign.missing_flags(); missing && !foreign.has_shape_in_redis()) {
+    return std::unexpected(*std::move(missing));
+  }
+  auto file =
+      FileReplacement::begin(options.path, options.force ? Existing::replaced : Existing::refused);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  auto redis = options.redis.open();
+  if (!redis) {
+    return std::unexpected(redis.error());
+  }
+  const auto filter = filter_in_redis(*redis, options.redis.key, foreign);
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  if (const auto written = file->commit((*filter)->bytes()); !written) {
+    return std::unexpected(written.error());
+  }
+  return told((*filter)->facts());
+}
+
+std::expected<std::string, std::string> export_filter(const ExportFilter& options) {
+  if (auto why = refuse_format(options.foreign)) {
+    return std::unexpected(*std::move(why));
+  }
+  const auto filter = options.foreign.read(options.path);
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  auto redis = options.redis.open();
+  if (!redis) {
+    return std::unexpected(redis.error());
+  }
+  if (const auto done = replace_key(*redis, options.redis.key, **filter); !done) {
+    return std::unexpected(done.error());
+  }
+  return told((*filter)->facts());
+}
+
+}  // namespace cuckooguard::cli

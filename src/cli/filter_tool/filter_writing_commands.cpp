@@ -1,0 +1,107 @@
+#include <cstdint>
+#include <iostream>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "cli/output.h"
+#include "filter_tool/commands.h"
+#include "filter_tool/whole_file.h"
+
+namespace cuckooguard::cli {
+namespace {
+
+// How many were added; else of which it was refused.
+std::expected<std::uint64_t, std::string> add_lines(foreign::Filter& filter, std::istream& lines) {
+  std::uint64_t added = 0;
+  for (std::string item; std::getline(lines, item); ++added) {
+    if (!filter.add(item)) {
+      return std::unexpected(item);
+    }
+  }
+  return added;
+}
+
+std::expected<std::uint64_t, std::string> add_all(foreign::Filter& filter,
+                                                  const std::vector<std::string>& items) {
+  for (const std::string& item : items) {
+    if (!filter.add(item)) {
+      return std::unexpected(item);
+    }
+  }
+  return items.size();
+}
+
+}  // namespace
+
+CLI::App& CreateFilter::add(CLI::App& filter) {
+  CLI::App& command = *filter.add_subcommand(
+      "create", "Make an empty filter of another library, and print what its application must say");
+  command.add_option("file", path, "The filter file, which must not exist")->required();
+  foreign.add(command)->required();
+  command.add_option("--capacity", wanted.capacity, "Items that it is made for")->type_name("N");
+  command.add_option("--rate", wanted.rate, "Its false positive rate with so many, such as 0.01")
+      ->type_name("R");
+  return command;
+}
+
+int CreateFilter::run() const {
+  return print(create_filter(*this));
+}
+
+CLI::App& AddToFilter::add(CLI::App& filter) {
+  CLI::App& command = *filter.add_subcommand(
+      "add", "Put items into a filter of another library, as that library would");
+  command.add_option("file", path, "The filter file")->required();
+  foreign.add(command)->required();
+  command.add_option("items", items, "None, or -: one per line of standard input");
+  return command;
+}
+
+int AddToFilter::run() const {
+  std::ios::sync_with_stdio(false);
+  return print(add_to_filter(*this, std::cin));
+}
+
+std::expected<std::string, std::string> create_filter(const CreateFilter& options) {
+  const auto filter = options.foreign.make(options.wanted);
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  auto file = FileReplacement::begin(options.path, Existing::refused);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  if (const auto written = file->commit((*filter)->bytes()); !written) {
+    return std::unexpected(written.error());
+  }
+  return told((*filter)->facts());
+}
+
+std::expected<std::string, std::string> add_to_filter(const AddToFilter& options,
+                                                      std::istream& lines) {
+  auto file = FileReplacement::begin(options.path, Existing::replaced);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  const auto filter = options.foreign.read(options.path);
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  const bool is_by_line = options.items.empty() || options.items == std::vector<std::string>{"-"};
+  const auto added = is_by_line ? add_lines(**filter, lines) : add_all(**filter, options.items);
+  if (!added) {
+    return std::unexpected(
+        fmt::format("{}: {}", options.path, options.foreign.refused_item(added.error())));
+  }
+  if (is_by_line && lines.bad()) {
+    return std::unexpected("standard input cannot be read");
+  }
+  if (const auto written = file->commit((*filter)->bytes()); !written) {
+    return std::unexpected(written.error());
+  }
+  return fmt::format("added: {}\n", *added) + told((*filter)->facts());
+}
+
+}  // namespace cuckooguard::cli

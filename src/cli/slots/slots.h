@@ -1,0 +1,42 @@
+// `cuckooguard slot list|drop`: replication slots of guards on a PostgreSQL, each of which keeps
+// the server from removing its log: one whose guard has gone for good fills the disk.
+//
+// Threads: the main thread's. Errors: a sentence; only run() prints.
+#pragma once
+
+#include <expected>
+#include <string>
+
+#include "cli/command.h"
+
+namespace cuckooguard::cli {
+
+void add_slot_commands(CLI::App& app, Commands& commands);
+
+// `cuckooguard slot list --config FILE [--source NAME]`
+struct ListSlots {
+  std::string config_path;
+  std::string source;  // empty: the only one of type postgres
+
+  CLI::App& add(CLI::App& slot);
+  int run(const app::Guests& guests) const;
+};
+
+// `cuckooguard slot drop --config FILE [--source NAME] SLOT`
+struct DropSlot {
+  std::string config_path;
+  std::string source;
+  std::string name;  // of the slot
+
+  CLI::App& add(CLI::App& slot);
+  int run(const app::Guests& guests) const;
+};
+
+// One line per slot whose name begins as a guard's, or is the source's.
+std::expected<std::string, std::string> list_slots_of(const ListSlots& options,
+                                                      const config::Built& built);
+// Not one that is in use.
+std::expected<std::string, std::string> drop_slot_of(const DropSlot& options,
+                                                     const config::Built& built);
+
+}  // namespace cuckooguard::cli

@@ -1,0 +1,25 @@
+// `cuckooguard triggers`: the SQL by which a SQLite database logs what changes in its guarded
+// tables.
+//
+// Threads: the main thread's; the database is only read, and only what it does not have yet is
+// printed.
+#pragma once
+
+#include <string>
+
+#include "cli/command.h"
+
+namespace cuckooguard::cli {
+
+void add_triggers_command(CLI::App& app, Commands& commands);
+
+// `cuckooguard triggers --config FILE [--source NAME]`
+struct PrintTriggers {
+  std::string config_path;
+  std::string source;  // empty: the only one that follows triggers
+
+  CLI::App& add(CLI::App& app);
+  int run(const app::Guests& guests) const;
+};
+
+}  // namespace cuckooguard::cli
