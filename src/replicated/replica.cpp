@@ -215,8 +215,9 @@ std::expected<bool, Failure> Replica::close(TimePoint asked_at, bool is_all) {
 
 std::optional<std::string> Replica::digest_due(TimePoint now, unsigned char spread) {
   const auto every = settings_.digest_every * (256 + spread) / 256;
-  if (reader_->chain().empty() || !(is_digest_due_ || undigested_ >= settings_.digest_entries ||
-                                    (undigested_ > 0 && now - digest_at_ > every))) {
+  const bool is_due = is_digest_due_ || undigested_ >= settings_.digest_entries ||
+                      (undigested_ > 0 && now - digest_at_ > every);
+  if (!is_due || reader_->chain().empty()) {
     return std::nullopt;
   }
   is_digest_due_ = false;
