@@ -9,7 +9,7 @@
 #include "binlog/xid.h"
 #include "follow/pause.h"
 #include "mysql/server.h"
-#include "source/then.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -111,8 +111,7 @@ bool LockProbe::is_somebody_waiting(const TablePlan& table) {
 }
 
 Expected<TableReader> TableReader::open(const Settings& settings) {
-  return then(open_same_server(settings.login, settings.identity),
-              [&settings](Connection found) { return TableReader(std::move(found), settings); });
+  return TableReader(TRY(open_same_server(settings.login, settings.identity)), settings);
 }
 
 Done TableReader::list(TableSet<Log>& tables) {
@@ -122,14 +121,9 @@ Done TableReader::list(TableSet<Log>& tables) {
 Expected<ReadView> TableReader::open_view(const LogPosition& from,
                                           TableSet<Log>& tables,
                                           const std::stop_token& stop) {
-  auto unknown = wait_for_xa_commits(connection_, tables, settings_.clock, stop);
-  if (!unknown) {
-    return std::unexpected(std::move(unknown.error()));
-  }
-  auto view = open_believed_view(from, tables, stop);
-  if (view) {
-    view->unknown_xids = *std::move(unknown);
-  }
+  auto unknown = TRY(wait_for_xa_commits(connection_, tables, settings_.clock, stop));
+  ReadView view = TRY(open_believed_view(from, tables, stop));
+  view.unknown_xids = std::move(unknown);
   return view;
 }
 
@@ -149,9 +143,7 @@ Expected<ReadView> TableReader::open_believed_view(const LogPosition& from,
     if (is_good || !(view || is_untold)) {
       return view;
     }
-    if (auto closed = close_view(); !closed) {
-      return std::unexpected(closed.error());
-    }
+    TRY(close_view());
   } while (settings_.clock() < until && pause_for(kPause, stop));
   return open_view_for_now(connection_);
 }

@@ -8,7 +8,7 @@
 
 #include "mysql/server.h"
 #include "mysql/server_probe.h"
-#include "source/then.h"
+#include "text/try.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -20,58 +20,40 @@ Error not_told(const std::string& what) {
 }
 
 Expected<Committed> committed(Connection& connection) {
-  return then(connection.ask(kCommittedSql),
-              [](const Answer& status) { return mysql::committed(status); });
+  return mysql::committed(TRY(connection.ask(kCommittedSql)));
 }
 
 Done begin(Connection& connection) {
   for (const char* const sql : {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
                                 "START TRANSACTION WITH CONSISTENT SNAPSHOT"}) {
-    if (auto done = connection.run(sql); !done) {
-      return std::unexpected(done.error());
-    }
+    TRY(connection.run(sql));
   }
   return {};
 }
 
 Expected<ReadView> open_mariadb_view(Connection& connection) {
-  if (auto begun = begin(connection); !begun) {
-    return std::unexpected(begun.error());
-  }
-  const auto shown = committed(connection);
-  if (!shown) {
-    return std::unexpected(shown.error());
-  }
-  const std::string& file = shown->place.file;
-  const std::string place = std::to_string(shown->place.position);
-  const auto gtids = connection.value("SELECT BINLOG_GTID_POS('" + connection.escaped(file) +
-                                      "', " + connection.escaped(place) + ")");
-  if (!gtids) {
-    return std::unexpected(gtids.error());
-  }
-  auto position = LogPosition::parse(gtids->value_or("?"), true);
+  TRY(begin(connection));
+  const LogPlace shown = TRY(committed(connection)).place;
+  const std::string& file = shown.file;
+  const std::string place = std::to_string(shown.position);
+  const auto gtids = TRY(connection.value("SELECT BINLOG_GTID_POS('" + connection.escaped(file) +
+                                          "', " + connection.escaped(place) + ")"));
+  auto position = LogPosition::parse(gtids.value_or("?"), true);
   if (!position) {
     return std::unexpected(not_told("the GTIDs of " + file + " at " + place));
   }
-  return ReadView{
-      .covered = *std::move(position), .window_end = std::nullopt, .committed = shown->place};
+  return ReadView{.covered = *std::move(position), .window_end = std::nullopt, .committed = shown};
 }
 
 Expected<ReadView> open_mysql_view(Connection& connection) {
-  const auto executed = connection.value("SELECT @@global.gtid_executed");
-  if (!executed) {
-    return std::unexpected(executed.error());
-  }
-  auto covered = LogPosition::parse(executed->value_or("?"), false);
+  const auto executed = TRY(connection.value("SELECT @@global.gtid_executed"));
+  auto covered = LogPosition::parse(executed.value_or("?"), false);
   if (!covered) {
     return std::unexpected(not_told("which transactions it has executed"));
   }
-  if (auto begun = begin(connection); !begun) {
-    return std::unexpected(begun.error());
-  }
-  return then(log_end(connection), [&covered](LogPlace end) {
-    return ReadView{.covered = *std::move(covered), .window_end = std::move(end)};
-  });
+  TRY(begin(connection));
+  LogPlace end = TRY(log_end(connection));
+  return ReadView{.covered = *std::move(covered), .window_end = std::move(end)};
 }
 
 }  // namespace
@@ -100,7 +82,7 @@ bool is_not_told(const Error& error) {
 }
 
 Expected<std::set<binlog::Xid>> listed_xids(Connection& connection) {
-  return then(connection.ask(kListedSql), [](const Answer& rows) { return listed_xids(rows); });
+  return listed_xids(TRY(connection.ask(kListedSql)));
 }
 
 std::set<binlog::Xid> listed_xids(const Answer& rows) {
@@ -125,19 +107,11 @@ Expected<ReadView> open_view(Connection& connection) {
 }
 
 Expected<ReadView> open_view_for_now(Connection& connection) {
-  auto word = committed(connection);
-  if (!word) {
-    return std::unexpected(word.error());
-  }
-  auto logged = server_position(connection);
-  if (!logged) {
-    return std::unexpected(logged.error());
-  }
-  if (auto begun = begin(connection); !begun) {
-    return std::unexpected(begun.error());
-  }
+  Committed word = TRY(committed(connection));
+  LogPosition logged = TRY(server_position(connection));
+  TRY(begin(connection));
   return ReadView{
-      .covered = *std::move(logged), .window_end = std::nullopt, .good_until = *std::move(word)};
+      .covered = std::move(logged), .window_end = std::nullopt, .good_until = std::move(word)};
 }
 
 Expected<ReadView> open_current_view(const LogPosition& applied,
@@ -148,9 +122,7 @@ Expected<ReadView> open_current_view(const LogPosition& applied,
     if (!view || view->covered.covers(applied)) {
       return view;
     }
-    if (auto closed = close(); !closed) {
-      return std::unexpected(closed.error());
-    }
+    TRY(close());
   }
   return failed("the server does not show what its log has");
 }
