@@ -12,6 +12,7 @@
 #include <string>
 
 #include <dlfcn.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -47,7 +48,7 @@ void perhaps_wait(unsigned less_often = 1) {
   thread_local std::minstd_rand random(static_cast<unsigned>(pthread_self()) ^
                                        static_cast<unsigned>(getpid()));
   if (random() % (kPace.one_of * less_often) == 0) {
-    usleep(static_cast<useconds_t>(random() % (kPace.milliseconds_max + 1)) * 1000);
+    ::poll(nullptr, 0, static_cast<int>(random() % (kPace.milliseconds_max + 1)));
   }
 }
 

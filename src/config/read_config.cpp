@@ -418,26 +418,27 @@ constexpr auto kLog = section<Log>("log",
                                    choice("format", &Log::format, kLogFormats),
                                    choice("keys", &Log::keys, kLogKeyForms));
 
-constexpr auto kTop = section<Config>(
-    "",
-    OneOrMore{"listen", &Config::listen, kListenMax, kListen},
-    Inside{"upstream", &Config::upstream, kUpstream},
-    ReadBy<Config>{"sources", read_sources, source_sections},
-    ReadBy<Config>{"namespaces", read_namespaces, namespace_sections},
-    Inside{"filters", &Config::filters, kFilters},
-    Inside{"storage", &Config::storage, kStorage},
-    Inside{"limits", &Config::limits, kLimits},
-    Inside{"admin", &Config::admin, kAdmin},
-    Inside{"log", &Config::log, kLog},
-    value("workers", &Config::workers, parse_workers, text_of_workers).at_start(),
-    value("drain_timeout", &Config::drain_timeout, up_to_a_day(0s, "must be from 0s to 1d"))
-        .at_start())
-    .checked_by([](const Section& top, Config& config) {
-      const auto refused = top.built().refusal("filters");
-      if (refused && config.filters.is_used()) {
-        top.report(top.place_of("filters"), "filters: " + *refused);
-      }
-    });
+constexpr auto kTop =
+    section<Config>(
+        "",
+        OneOrMore{"listen", &Config::listen, kListenMax, kListen},
+        Inside{"upstream", &Config::upstream, kUpstream},
+        ReadBy<Config>{"sources", read_sources, source_sections},
+        ReadBy<Config>{"namespaces", read_namespaces, namespace_sections},
+        Inside{"filters", &Config::filters, kFilters},
+        Inside{"storage", &Config::storage, kStorage},
+        Inside{"limits", &Config::limits, kLimits},
+        Inside{"admin", &Config::admin, kAdmin},
+        Inside{"log", &Config::log, kLog},
+        value("workers", &Config::workers, parse_workers, text_of_workers).at_start(),
+        value("drain_timeout", &Config::drain_timeout, up_to_a_day(0s, "must be from 0s to 1d"))
+            .at_start())
+        .checked_by([](const Section& top, Config& config) {
+          const auto refused = top.built().refusal("filters");
+          if (refused && config.filters.is_used()) {
+            top.report(top.place_of("filters"), "filters: " + *refused);
+          }
+        });
 
 void give_each_node_its_port(std::vector<Listen>& all) {
   std::vector<Listen> each;

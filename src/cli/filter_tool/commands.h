@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/redis_call.h"
-#include "config/address.h"
+#include "config/sources.h"
 #include "foreign/filter.h"
 #include "foreign/format.h"
 #include "formats/formats.h"
