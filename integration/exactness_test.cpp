@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -156,8 +157,12 @@ TEST_F(Exactness, at_every_quiet_point_the_filter_is_the_table_whatever_has_happ
 TEST_F(Exactness,
        writers_end_a_prepared_transaction_that_is_nobodys_before_the_server_is_restarted) {
   const std::uint32_t seed = seed_of_this_run();
-  server_->session().run(
+  std::optional<SqlSession> nobody = server_->session();
+  const std::string connection = nobody->value("SELECT CONNECTION_ID()");
+  nobody->run(
       "XA START 'nobodys'; UPDATE user SET note = 'x'; XA END 'nobodys'; XA PREPARE 'nobodys'");
+  nobody.reset();
+  ASSERT_TRUE(eventually([&] { return is_left(*session_, connection); }));
   Writers writers(*server_, seed, 2);
   ShopChaos chaos(*server_, writers, seed);
   EXPECT_TRUE(chaos.let_write(500, milliseconds(1))) << writers.in_the_way();

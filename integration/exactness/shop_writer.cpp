@@ -195,16 +195,12 @@ class Writer {
     }
   }
 
-  // MariaDB logs XA COMMIT of a transaction that InnoDB has not yet taken from the connection that
-  // prepared it, says OK, and does not commit it: log and tables differ from then on.
   void leave_prepared() {
-    const std::string sql =
-        "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = " +
-        connection_;
+    const std::string connection = connection_;
     session_.reset();
     (void)eventually([&] {
       try {
-        return (session_ || connect()) && session_->value(sql) == "0";
+        return (session_ || connect()) && is_left(*session_, connection);
       } catch (const std::runtime_error&) {
         session_.reset();
         return false;
@@ -230,6 +226,12 @@ class Writer {
   std::optional<SqlSession> session_;
   std::string connection_;  // the server's number of it
 };
+
+bool is_left(SqlSession& session, const std::string& connection) {
+  return session.value(
+             "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = " +
+             connection) == "0";
+}
 
 Writers::Writers(const SqlServer& server, std::uint32_t seed, unsigned count) : server_(server) {
   for (unsigned i = 0; i < count; ++i) {
