@@ -28,9 +28,9 @@
 
 namespace cuckooguard::harness {
 
-// Whether what was prepared by a connection that is closed may be ended. MariaDB logs XA COMMIT of a
-// transaction that InnoDB has not yet taken from its connection, says OK, and does not commit it: log
-// and tables differ from then on.
+// Whether what was prepared by a connection that is closed may be ended. MariaDB logs XA COMMIT of
+// a transaction that InnoDB has not yet taken from its connection, says OK, and does not commit it:
+// log and tables differ from then on.
 bool is_left(SqlSession& session, const std::string& connection);
 
 class Writers {

@@ -62,47 +62,47 @@ Function* next(const char* name) {
 extern "C" {
 
 int fsync(int file) {
-  static auto* const real = next<int(int)>("fsync");
+  static auto* const kReal = next<int(int)>("fsync");
   perhaps_wait();
-  return real(file);
+  return kReal(file);
 }
 
 int fdatasync(int file) {
-  static auto* const real = next<int(int)>("fdatasync");
+  static auto* const kReal = next<int(int)>("fdatasync");
   perhaps_wait();
-  return real(file);
+  return kReal(file);
 }
 
 ssize_t pwrite64(int file, const void* bytes, std::size_t size, off64_t at) {
-  static auto* const real = next<ssize_t(int, const void*, std::size_t, off64_t)>("pwrite64");
+  static auto* const kReal = next<ssize_t(int, const void*, std::size_t, off64_t)>("pwrite64");
   perhaps_wait();
-  return real(file, bytes, size, at);
+  return kReal(file, bytes, size, at);
 }
 
 ssize_t write(int file, const void* bytes, std::size_t size) {
-  static auto* const real = next<ssize_t(int, const void*, std::size_t)>("write");
+  static auto* const kReal = next<ssize_t(int, const void*, std::size_t)>("write");
   perhaps_wait();
-  return real(file, bytes, size);
+  return kReal(file, bytes, size);
 }
 
 int unlink(const char* path) noexcept {
-  static auto* const real = next<int(const char*)>("unlink");
+  static auto* const kReal = next<int(const char*)>("unlink");
   perhaps_wait();
-  return real(path);
+  return kReal(path);
 }
 
 int rename(const char* from, const char* to) noexcept {
-  static auto* const real = next<int(const char*, const char*)>("rename");
+  static auto* const kReal = next<int(const char*, const char*)>("rename");
   perhaps_wait();
-  return real(from, to);
+  return kReal(from, to);
 }
 
 // A thread that is stopped between two steps.
 int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   constexpr unsigned kLessOften = 100;
-  static auto* const real = next<int(pthread_mutex_t*)>("pthread_mutex_lock");
+  static auto* const kReal = next<int(pthread_mutex_t*)>("pthread_mutex_lock");
   perhaps_wait(kLessOften);
-  return real(mutex);
+  return kReal(mutex);
 }
 
 }  // extern "C"

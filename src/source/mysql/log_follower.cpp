@@ -68,6 +68,7 @@ Expected<std::set<binlog::Xid>> wait_for_xa_commits(Connection& connection,
 
 // A MariaDB that is written to says what is to be believed with its next commit.
 constexpr std::chrono::seconds kBelievedWithin{1};
+constexpr std::chrono::milliseconds kBelievedPause{10};
 
 // `auto` goes on with max_lag where the server does not serve it.
 bool must_be_strict(const Target& target) {
@@ -130,21 +131,32 @@ Expected<ReadView> TableReader::open_view(const LogPosition& from,
 Expected<ReadView> TableReader::open_believed_view(const LogPosition& from,
                                                    TableSet<Log>& tables,
                                                    const std::stop_token& stop) {
+  const auto open = [&] {
+    return open_current_view(
+        from, [this] { return settings_.open_view(connection_); }, [this] { return close_view(); });
+  };
+  const auto is_believed = [&tables](const LogPlace& place) {
+    return tables.loads.ask_applier(
+        [&place](const LogApplier& applier) { return applier.believes(place); });
+  };
+  if (!connection_.is_mariadb()) {
+    return open();
+  }
   const TimePoint now = settings_.clock();
   const TimePoint until = now + (std::exchange(has_waited_, true) ? kPause : kBelievedWithin);
   do {
-    auto view = open_current_view(
-        from, [this] { return settings_.open_view(connection_); }, [this] { return close_view(); });
-    const bool is_untold = !view && is_not_told(view.error()) && connection_.is_mariadb();
-    const bool is_good =
-        view && (view->committed.file.empty() || tables.loads.ask_applier([&](const auto& applier) {
-          return applier.believes(view->committed);
-        }));
-    if (is_good || !(view || is_untold)) {
+    if (!is_believed(TRY(committed(connection_)).place)) {
+      continue;
+    }
+    auto view = open();
+    if (!view && !is_not_told(view.error())) {
+      return view;
+    }
+    if (view && (view->committed.file.empty() || is_believed(view->committed))) {
       return view;
     }
     TRY(close_view());
-  } while (settings_.clock() < until && pause_for(kPause, stop));
+  } while (settings_.clock() < until && pause_for(kBelievedPause, stop));
   return open_view_for_now(connection_);
 }
 

@@ -19,10 +19,6 @@ Error not_told(const std::string& what) {
   return {.code = kNotTold, .what = "the server does not tell " + what};
 }
 
-Expected<Committed> committed(Connection& connection) {
-  return mysql::committed(TRY(connection.ask(kCommittedSql)));
-}
-
 Done begin(Connection& connection) {
   for (const char* const sql : {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
                                 "START TRANSACTION WITH CONSISTENT SNAPSHOT"}) {
@@ -57,6 +53,10 @@ Expected<ReadView> open_mysql_view(Connection& connection) {
 }
 
 }  // namespace
+
+Expected<Committed> committed(Connection& connection) {
+  return committed(TRY(connection.ask(kCommittedSql)));
+}
 
 Expected<Committed> committed(const Answer& status) {
   Committed word;

@@ -46,6 +46,7 @@
 namespace cuckooguard::source::mysql {
 
 // MariaDB: how far in its log its engine has committed: a place, and the count of group commits.
+Expected<Committed> committed(Connection& connection);
 Expected<Committed> committed(const Answer& status);
 inline constexpr std::string_view kCommittedSql = "SHOW STATUS LIKE 'binlog_%'";
 // MariaDB: the XA transactions that it has prepared and not done.
