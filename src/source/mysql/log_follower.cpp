@@ -42,25 +42,16 @@ Expected<std::set<binlog::Xid>> wait_for_xa_commits(Connection& connection,
         [&](const LogApplier& applier) { return applier.xa_state(xid) == state; });
   };
   const TimePoint until = clock() + kXaCommitMax;
-  auto all = listed_xids(connection);
-  while (all) {
-    std::erase_if(*all, [&](const binlog::Xid& xid) { return is(xid, XaState::prepared); });
-    if (all->empty()) {
-      return all;
-    }
-    if (clock() >= until || !pause_for(kPause, stop)) {
+  auto all = TRY(listed_xids(connection));
+  for (;;) {
+    std::erase_if(all, [&](const binlog::Xid& xid) { return is(xid, XaState::prepared); });
+    if (all.empty() || clock() >= until || !pause_for(kPause, stop)) {
       break;
     }
-    const auto now = listed_xids(connection);
-    if (!now) {
-      return std::unexpected(now.error());
-    }
-    std::erase_if(*all, [&now](const binlog::Xid& xid) { return !now->contains(xid); });
+    const auto now = TRY(listed_xids(connection));
+    std::erase_if(all, [&now](const binlog::Xid& xid) { return !now.contains(xid); });
   }
-  if (!all) {
-    return std::unexpected(all.error());
-  }
-  if (std::ranges::any_of(*all, [&](const auto& xid) { return is(xid, XaState::ended); })) {
+  if (std::ranges::any_of(all, [&](const auto& xid) { return is(xid, XaState::ended); })) {
     return failed("an XA transaction that the log has ended is not done yet");
   }
   return all;
