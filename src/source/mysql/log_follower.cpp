@@ -136,7 +136,8 @@ Expected<ReadView> TableReader::open_believed_view(const LogPosition& from,
   const TimePoint now = settings_.clock();
   const TimePoint until = now + (std::exchange(has_waited_, true) ? kPause : kBelievedWithin);
   do {
-    if (!is_believed(TRY(committed(connection_)).place)) {
+    const Committed word = TRY(committed(connection_));
+    if (!is_believed(word.place)) {
       continue;
     }
     auto view = open();

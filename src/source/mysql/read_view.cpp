@@ -29,16 +29,17 @@ Done begin(Connection& connection) {
 
 Expected<ReadView> open_mariadb_view(Connection& connection) {
   TRY(begin(connection));
-  const LogPlace shown = TRY(committed(connection)).place;
-  const std::string& file = shown.file;
-  const std::string place = std::to_string(shown.position);
+  const Committed shown = TRY(committed(connection));
+  const std::string& file = shown.place.file;
+  const std::string place = std::to_string(shown.place.position);
   const auto gtids = TRY(connection.value("SELECT BINLOG_GTID_POS('" + connection.escaped(file) +
                                           "', " + connection.escaped(place) + ")"));
   auto position = LogPosition::parse(gtids.value_or("?"), true);
   if (!position) {
     return std::unexpected(not_told("the GTIDs of " + file + " at " + place));
   }
-  return ReadView{.covered = *std::move(position), .window_end = std::nullopt, .committed = shown};
+  return ReadView{
+      .covered = *std::move(position), .window_end = std::nullopt, .committed = shown.place};
 }
 
 Expected<ReadView> open_mysql_view(Connection& connection) {

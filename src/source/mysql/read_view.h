@@ -16,11 +16,10 @@
 // opened again, until one is believed; if nothing is committed for a while, the view is good until
 // something is (open_view_for_now): who has not been told that his transaction is committed does
 // not miss its rows.
-// And it logs XA COMMIT before the engine has done
-// it, not together with it (seen: 10 of 5000 views that were opened beside XA COMMITs did not show
-// the last one). So a row of one that came while the log's word was kept is settled as in a window;
-// and before the view is opened TableLoader waits for those that were logged before
-// (log_follower.cpp).
+// And it logs XA COMMIT before the engine has done it, not together with it (seen: 10 of 5000 views
+// that were opened beside XA COMMITs did not show the last one). So a row of one that came while
+// the log's word was kept is settled as in a window; and before the view is opened TableReader
+// waits for those that were logged before (log_follower.cpp).
 //
 // Positions that are read beside the view and taken for its own lose rows, or count them twice
 // (seen; notes on change following, 3 and 6; integration/exactness has the wrong ones, and catches
