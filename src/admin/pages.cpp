@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <optional>
 #include <vector>
 
 #include <boost/json.hpp>
 
-#include "http/message.h"
-#include "views/check.h"
 #include "views/metrics.h"
 #include "views/page_text.h"
 #include "views/status.h"

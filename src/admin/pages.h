@@ -37,7 +37,6 @@
 
 #include <functional>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "filter/epochs.h"

@@ -4,27 +4,18 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
-#include <functional>
 #include <iterator>
-#include <memory>
-#include <string>
-#include <utility>
 #include <variant>
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <unistd.h>
 
 #include "app/assembly_parts.h"
-#include "app/endpoints.h"
 #include "app/machine.h"
 #include "app/start_report.h"
 #include "config/config_file.h"
 #include "config/password_file.h"
-#include "io/clock.h"
 #include "io/socket_transport.h"
-#include "io/tls_credentials.h"
 #include "source/source_kind.h"
 #include "upstream/redis_client.h"
 

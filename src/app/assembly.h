@@ -18,7 +18,6 @@
 // Errors: refusals() before anything is bound; std::system_error if the port cannot be bound.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>

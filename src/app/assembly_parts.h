@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,5 @@
 // The configuration, loaded anew while the guard runs; on the reload thread.
-#include <algorithm>
 #include <condition_variable>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <utility>

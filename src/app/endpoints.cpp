@@ -1,20 +1,16 @@
 #include "app/endpoints.h"
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
-#include <functional>
 #include <ranges>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "cluster/slot.h"
 #include "filter/filter_file.h"
 #include "text/number.h"
-#include "upstream/cluster_watch.h"
 
 namespace cuckooguard::app {
 namespace {

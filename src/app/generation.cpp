@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "app/load_report.h"
-#include "config/config.h"
 #include "guard/trouble.h"
 #include "io/clock.h"
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdio>
 #include <span>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

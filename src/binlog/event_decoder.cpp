@@ -1,11 +1,7 @@
 #include "binlog/event_decoder.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <expected>
-#include <string_view>
-#include <vector>
 
 #include <zlib.h>
 

@@ -1,7 +1,5 @@
 #include "binlog/event_header.h"
 
-#include <array>
-
 #include <zlib.h>
 
 #include "binlog/byte_cursor.h"

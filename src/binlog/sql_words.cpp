@@ -1,7 +1,5 @@
 #include "binlog/sql_words.h"
 
-#include <algorithm>
-
 namespace cuckooguard::binlog {
 
 namespace {

@@ -8,7 +8,6 @@
 //   may raise doubts, but must not be trusted.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 

@@ -1,5 +1,4 @@
 #include <csignal>
-#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

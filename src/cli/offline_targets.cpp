@@ -2,8 +2,6 @@
 
 #include <cstdint>
 
-#include "config/config.h"
-
 namespace cuckooguard::cli {
 OfflineTargets::OfflineTargets(const config::Config& config)
     : config_(config), keyspace_(config::keyspace_of(config)) {

@@ -1,7 +1,6 @@
 #include "cli/options.h"
 
 #include <algorithm>
-#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>

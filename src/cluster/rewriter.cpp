@@ -1,8 +1,5 @@
 #include "cluster/rewriter.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "cluster/node_line.h"
 #include "resp/reply_shape.h"
 #include "resp/reply_writer.h"

@@ -5,8 +5,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
-#include <optional>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -14,7 +12,6 @@
 
 #include "config/read_config.h"
 #include "config/section.h"
-#include "config/yaml_tree.h"
 
 namespace cuckooguard::config {
 namespace {

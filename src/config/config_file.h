@@ -10,7 +10,6 @@
 // kFileBytesMax, kNestingMax.
 #pragma once
 
-#include <cstddef>
 #include <expected>
 #include <functional>
 #include <optional>

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include <fmt/format.h>
-
 namespace cuckooguard::config {
 namespace {
 

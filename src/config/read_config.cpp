@@ -1,17 +1,11 @@
 #include "config/read_config.h"
 
 #include <algorithm>
-#include <array>
-#include <functional>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "config/config.h"
 #include "config/nearest.h"
-#include "config/section.h"
 #include "config/section_table.h"
 #include "keyspace/keyspace.h"
 #include "keyspace/printable.h"

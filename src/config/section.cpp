@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "config/nearest.h"
-#include "config/yaml_tree.h"
 
 namespace cuckooguard::config {
 namespace {

@@ -1,14 +1,9 @@
 #include "config/values.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <locale>
-#include <optional>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include <boost/algorithm/string/classification.hpp>
 #include <fmt/format.h>

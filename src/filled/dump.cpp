@@ -4,7 +4,6 @@
 #include <new>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "filled/byte_codec.h"
 #include "filled/dump_reader.h"

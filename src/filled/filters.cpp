@@ -1,6 +1,5 @@
 #include "filled/filters.h"
 
-#include <algorithm>
 #include <new>
 #include <utility>
 

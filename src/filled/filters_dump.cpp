@@ -1,7 +1,6 @@
 // Of Filters: all of them as bytes, and back.
 #include <algorithm>
 #include <iterator>
-#include <new>
 #include <utility>
 
 #include "filled/dump.h"

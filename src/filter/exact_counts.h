@@ -14,7 +14,6 @@
 // Limits:    fewer than 2^32 slots.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -6,7 +6,6 @@
 #include <system_error>
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace cuckooguard::filter {
 namespace {

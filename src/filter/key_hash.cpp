@@ -1,7 +1,6 @@
 #include "filter/key_hash.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <system_error>
 

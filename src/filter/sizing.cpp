@@ -1,7 +1,6 @@
 #include "filter/sizing.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 

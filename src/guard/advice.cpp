@@ -1,7 +1,6 @@
 #include "guard/advice.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <span>
 #include <utility>

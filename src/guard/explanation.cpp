@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <span>
-#include <string_view>
 
 #include "guard/process.h"
 #include "guard/trouble.h"

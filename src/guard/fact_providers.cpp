@@ -2,7 +2,6 @@
 #include <array>
 #include <charconv>
 #include <iterator>
-#include <ranges>
 #include <string_view>
 
 #include "config/values.h"

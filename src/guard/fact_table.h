@@ -12,7 +12,6 @@
 // leave(), and then (`is_brief`) goes through nothing that grows with what clients do.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <concepts>
 #include <cstddef>

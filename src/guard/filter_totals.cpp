@@ -1,7 +1,6 @@
 #include "guard/filter_totals.h"
 
 #include <cmath>
-#include <string_view>
 
 #include "filter/sizing.h"
 

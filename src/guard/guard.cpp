@@ -1,12 +1,7 @@
 #include "guard/guard.h"
 
-#include <algorithm>
-#include <memory>
 #include <stdexcept>
 #include <utility>
-
-#include "redis/command_table.h"
-#include "resp/request_scanner.h"
 
 namespace cuckooguard::guard {
 namespace {

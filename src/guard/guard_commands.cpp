@@ -47,7 +47,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "guard/advice.h"
 #include "guard/command_families.h"

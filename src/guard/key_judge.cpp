@@ -1,7 +1,5 @@
 #include "guard/key_judge.h"
 
-#include <algorithm>
-
 namespace cuckooguard::guard {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "guard/own_commands.h"
 
-#include <ranges>
-
 #include "guard/process.h"
 #include "redis/word.h"
 

@@ -1,7 +1,6 @@
 #include "guard/process.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 namespace cuckooguard::guard {

@@ -1,7 +1,5 @@
 #include "guard/trouble.h"
 
-#include <string_view>
-
 #include "config/values.h"
 
 namespace cuckooguard::guard {

@@ -1,7 +1,5 @@
 #include "keyspace/key_automaton.h"
 
-#include <string>
-
 namespace cuckooguard::keyspace {
 namespace {
 

@@ -1,7 +1,6 @@
 #include "keyspace/key_template.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 

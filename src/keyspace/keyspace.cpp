@@ -6,7 +6,6 @@
 #include <iterator>
 #include <utility>
 
-#include "keyspace/identity.h"
 #include "keyspace/overlap.h"
 
 namespace cuckooguard::keyspace {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <poll.h>
@@ -12,8 +10,6 @@
 #include <unistd.h>
 
 #include "io/clock.h"
-#include "log/event_names.h"
-#include "log/event_text.h"
 
 namespace cuckooguard::log {
 namespace {

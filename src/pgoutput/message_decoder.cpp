@@ -1,10 +1,8 @@
 #include "pgoutput/message_decoder.h"
 
 #include <cstdint>
-#include <string_view>
 
 #include "pgoutput/byte_cursor.h"
-#include "pgoutput/message.h"
 #include "text/hex.h"
 #include "text/try.h"
 

@@ -4,7 +4,6 @@
 #include <ranges>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace cuckooguard::proxy {
 namespace {

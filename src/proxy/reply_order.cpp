@@ -1,12 +1,5 @@
 #include "proxy/reply_order.h"
 
-#include <algorithm>
-#include <array>
-#include <string>
-#include <string_view>
-#include <utility>
-
-#include "io/consumed_front.h"
 #include "resp/reply_writer.h"
 #include "text/number.h"
 

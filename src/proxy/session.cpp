@@ -1,8 +1,6 @@
 #include "proxy/session.h"
 
-#include <algorithm>
 #include <array>
-#include <utility>
 
 namespace cuckooguard::proxy {
 namespace {

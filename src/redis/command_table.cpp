@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <string_view>
 
 #include "redis/word.h"
 #include "text/number.h"

@@ -61,7 +61,6 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "config/config.h"
 #include "filled/change_queue.h"

@@ -1,7 +1,6 @@
 #include "replicated/replica.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "text/hex.h"

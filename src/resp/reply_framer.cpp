@@ -1,10 +1,7 @@
 #include "resp/reply_framer.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <string_view>
 
 #include "resp/fast_line.h"
 #include "resp/reply_shape.h"

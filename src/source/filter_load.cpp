@@ -1,6 +1,5 @@
 #include "source/filter_load.h"
 
-#include <algorithm>
 #include <new>
 #include <utility>
 

@@ -23,14 +23,11 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
-#include <memory>
 #include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 #include "config/config.h"
 #include "filter/live_parts.h"

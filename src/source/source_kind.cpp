@@ -1,6 +1,5 @@
 #include "source/source_kind.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "text/try.h"

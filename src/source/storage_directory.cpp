@@ -9,9 +9,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
-#include "filter/file_descriptor.h"
 #include "filter/filter_file.h"
-#include "filter/key_hash.h"
 #include "text/hex.h"
 #include "text/try.h"
 

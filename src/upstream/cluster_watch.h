@@ -22,7 +22,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "cluster/map.h"
 #include "config/config.h"

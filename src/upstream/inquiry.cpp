@@ -4,8 +4,6 @@
 #include <chrono>
 #include <memory>
 #include <random>
-#include <ranges>
-#include <utility>
 
 #include "cluster/map.h"
 #include "text/number.h"

@@ -1,6 +1,5 @@
 // Of an inquiry: what users may do.
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <ranges>
 #include <utility>

@@ -5,7 +5,6 @@
 // Source: Redis's NOAUTH, WRONGPASS and NOPERM, recorded from 7.0.15.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "config/config.h"

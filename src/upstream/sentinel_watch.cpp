@@ -1,7 +1,6 @@
 #include "upstream/sentinel_watch.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <ranges>
 #include <utility>

@@ -1,7 +1,5 @@
 #include "upstream/server_reply.h"
 
-#include <string>
-
 #include "text/number.h"
 #include "upstream/redis_reply.h"
 

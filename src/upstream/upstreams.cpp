@@ -1,6 +1,5 @@
 #include "upstream/upstreams.h"
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
 

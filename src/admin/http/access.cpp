@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <fstream>
 #include <system_error>
-#include <utility>
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/beast/core/string.hpp>

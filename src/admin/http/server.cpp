@@ -1,8 +1,6 @@
 #include "http/server.h"
 
-#include <algorithm>
 #include <exception>
-#include <memory>
 #include <string_view>
 #include <utility>
 

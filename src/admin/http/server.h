@@ -15,7 +15,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>

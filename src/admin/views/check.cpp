@@ -1,7 +1,6 @@
 #include "views/check.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include <boost/json.hpp>

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <sstream>
-#include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 

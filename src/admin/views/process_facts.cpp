@@ -5,7 +5,6 @@
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <string_view>
 #include <system_error>
 
 #include <sys/resource.h>

@@ -1,8 +1,5 @@
 #include "views/status.h"
 
-#include <string_view>
-#include <utility>
-
 #include <boost/json.hpp>
 
 #include "config/utf8.h"

@@ -1,6 +1,5 @@
 #include <cstdint>
 #include <iostream>
-#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -6,7 +6,6 @@
 #include <system_error>
 #include <unordered_set>
 #include <utility>
-#include <vector>
 
 #include "filled/dump.h"
 

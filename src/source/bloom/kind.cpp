@@ -8,7 +8,6 @@
 
 #include "bloom/follower.h"
 #include "bloom/key_origin.h"
-#include "source/input_file.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -4,7 +4,6 @@
 #include <variant>
 
 #include "file/record_reader.h"
-#include "source/input_file.h"
 #include "text/try.h"
 
 namespace cuckooguard::source {

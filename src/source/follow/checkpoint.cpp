@@ -5,9 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "filter/filter_file.h"
 #include "text/number.h"
-#include "text/try.h"
 
 namespace cuckooguard::source {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
-#include <string_view>
 
 #include "keyspace/canonical_text.h"
 #include "source/uuid_bytes.h"

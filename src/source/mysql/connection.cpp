@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
-#include <string>
 #include <utility>
 
 #include <mysql.h>

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string>
-#include <utility>
 #include <variant>
 
 #include "text/try.h"

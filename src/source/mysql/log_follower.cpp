@@ -1,10 +1,7 @@
 #include "mysql/log_follower.h"
 
 #include <algorithm>
-#include <chrono>
 #include <expected>
-#include <stop_token>
-#include <utility>
 
 #include "binlog/xid.h"
 #include "follow/pause.h"

@@ -31,7 +31,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <expected>
 #include <functional>
 #include <memory>
 #include <optional>

@@ -31,7 +31,6 @@
 // MySQL's binlog group commit; DBLog, arXiv 2010.12597, has the same rule for chunks.
 #pragma once
 
-#include <expected>
 #include <functional>
 #include <set>
 #include <string_view>

@@ -1,7 +1,6 @@
 #include "mysql/server.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "text/number.h"
 #include "text/try.h"

@@ -1,12 +1,8 @@
 #include "mysql/server_probe.h"
 
-#include <utility>
-
 #include "follow/pause.h"
 #include "mysql/read_view.h"
-#include "mysql/server.h"
 #include "text/number.h"
-#include "text/try.h"
 
 namespace cuckooguard::source::mysql {
 namespace {

@@ -15,7 +15,6 @@
 // Source: information_schema of MariaDB 10.11.
 #pragma once
 
-#include <expected>
 #include <span>
 #include <string>
 #include <vector>

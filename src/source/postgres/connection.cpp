@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
-#include <utility>
 
 #include <fcntl.h>
 #include <libpq-fe.h>

@@ -21,7 +21,6 @@
 // Threads: free functions.
 #pragma once
 
-#include <expected>
 #include <map>
 #include <span>
 #include <string>

@@ -1,11 +1,6 @@
 #include "postgres/log_follower.h"
 
-#include <optional>
-#include <utility>
-
 #include "follow/pause.h"
-#include "postgres/server.h"
-#include "postgres/table.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::postgres {

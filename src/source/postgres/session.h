@@ -10,7 +10,6 @@
 #pragma once
 
 #include <chrono>
-#include <expected>
 
 #include "postgres/connection.h"
 

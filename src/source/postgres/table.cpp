@@ -1,12 +1,9 @@
 #include "postgres/table.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <map>
-#include <optional>
-#include <string_view>
 #include <utility>
 
 #include "config/nearest.h"

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "text/try.h"
-
 namespace cuckooguard::source::sqlite {
 
 void Statement::bind(int parameter, std::string_view text) {

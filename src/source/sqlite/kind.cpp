@@ -1,8 +1,6 @@
 #include "sqlite/kind.h"
 
-#include <algorithm>
 #include <span>
-#include <string>
 #include <utility>
 #include <variant>
 

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
-#include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "source/filter_load.h"
-#include "sqlite/rows.h"
-#include "sqlite/trigger_log.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::sqlite {

@@ -40,7 +40,6 @@
 #pragma once
 
 #include <cstdint>
-#include <expected>
 #include <functional>
 #include <memory>
 #include <optional>

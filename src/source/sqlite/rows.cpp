@@ -1,6 +1,5 @@
 #include "sqlite/rows.h"
 
-#include <algorithm>
 #include <charconv>
 #include <utility>
 #include <variant>

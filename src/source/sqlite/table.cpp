@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
-#include <string_view>
 #include <utility>
 
 #include "config/nearest.h"
