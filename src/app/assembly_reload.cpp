@@ -7,6 +7,7 @@
 #include "app/assembly_parts.h"
 #include "app/start_report.h"
 #include "config/read_config.h"
+#include "text/try.h"
 
 namespace cuckooguard::app {
 namespace {
@@ -39,16 +40,13 @@ ReloadThread::Loaded Assembly::reload(const std::stop_token& stop) {
   if (retiring_) {  // only if a reload has thrown
     return std::unexpected(ReloadThread::Lines{"a reload was broken off: start the guard again"});
   }
-  auto config = read_();
-  if (!config) {
-    return std::unexpected(std::move(config.error()));
-  }
-  SettingsAsRead as_read(*config);
+  auto config = TRY(read_());
+  SettingsAsRead as_read(config);
   const bool is_unchanged = as_read == last_read_;
   std::vector<std::string> needs_restart =
-      config::keep_what_needs_a_restart(generation_->config(), *config);
+      config::keep_what_needs_a_restart(generation_->config(), config);
   std::vector<std::string> refusals;
-  auto next = Generation::make(environment_, std::move(*config), generation_.get());
+  auto next = Generation::make(environment_, std::move(config), generation_.get());
   if (!next) {
     refusals = std::move(next.error());
   } else if (auto words = refusal((*next)->config().admin)) {

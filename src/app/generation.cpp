@@ -7,6 +7,7 @@
 
 #include "guard/trouble.h"
 #include "io/clock.h"
+#include "text/try.h"
 
 namespace cuckooguard::app {
 namespace {
@@ -399,18 +400,15 @@ std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> Runn
       return std::unexpected(std::move(refusals));
     }
   }
-  auto made = source::make_source(kind,
-                                  {.settings = settings,
-                                   .targets = targets,
-                                   .observer = running->report_,
-                                   .clock = io::now_since_boot,
-                                   .storage = keeps_nothing ? source::Storage{} : parts.storage,
-                                   .redis = parts.redis,
-                                   .questions = &running->questions_});
-  if (!made) {
-    return std::unexpected(std::move(made.error()));
-  }
-  running->source_ = std::move(*made);
+  running->source_ =
+      TRY(source::make_source(kind,
+                              {.settings = settings,
+                               .targets = targets,
+                               .observer = running->report_,
+                               .clock = io::now_since_boot,
+                               .storage = keeps_nothing ? source::Storage{} : parts.storage,
+                               .redis = parts.redis,
+                               .questions = &running->questions_}));
   return running;
 }
 

@@ -14,6 +14,7 @@
 #include "keyspace/keyspace.h"
 #include "keyspace/misfit.h"
 #include "keyspace/printable.h"
+#include "text/try.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -152,27 +153,15 @@ std::string explain_key(const config::Config& config, std::string_view key) {
 }
 
 std::expected<std::string, std::string> explain_key(const AskedGuard& guard, std::string_view key) {
-  const auto login_words =
+  const auto login_words = TRY(
       Login{.user = guard.user, .password_file = guard.password_file, .password = guard.password}
-          .words();
-  if (!login_words) {
-    return std::unexpected(login_words.error());
+          .words());
+  auto connection = TRY(RedisCall::open(guard.address, guard.timeout, guard.tls));
+  if (!login_words.empty()) {
+    TRY(connection.ask({login_words.begin(), login_words.end()}));
   }
-  auto connection = RedisCall::open(guard.address, guard.timeout, guard.tls);
-  if (!connection) {
-    return std::unexpected(connection.error());
-  }
-  if (!login_words->empty()) {
-    const auto login = connection->ask({login_words->begin(), login_words->end()});
-    if (!login) {
-      return std::unexpected(login.error());
-    }
-  }
-  const auto called = connection->ask({"GUARD.EXPLAIN", key});
-  if (!called) {
-    return std::unexpected(called.error());
-  }
-  const redisReply& reply = **called;
+  const auto called = TRY(connection.ask({"GUARD.EXPLAIN", key}));
+  const redisReply& reply = *called;
   if (reply.type != REDIS_REPLY_ARRAY || reply.elements % 2 != 0) {
     return std::unexpected(guard.address.text() + ": this is not GUARD.EXPLAIN's reply");
   }

@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/redis_call.h"
 #include "config/values.h"
+#include "text/try.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -53,15 +54,9 @@ bool is_unknown_there(std::string_view reply) {
 constexpr int kMoreAttempts = 4;
 
 std::expected<std::string, std::string> ask(const Ping& options) {
-  auto connection = RedisCall::open(options.address, options.timeout, options.tls.chosen());
-  if (!connection) {
-    return std::unexpected(connection.error());
-  }
-  const auto called = connection->call({options.alive ? "GUARD.PING" : "PING"});
-  if (!called) {
-    return std::unexpected(called.error());
-  }
-  const redisReply& reply = **called;
+  auto connection = TRY(RedisCall::open(options.address, options.timeout, options.tls.chosen()));
+  const auto called = TRY(connection.call({options.alive ? "GUARD.PING" : "PING"}));
+  const redisReply& reply = *called;
   return reply.str == nullptr ? "a reply" : std::string(reply.str, reply.len);
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "config/password_file.h"
+#include "text/try.h"
 
 namespace cuckooguard::cli {
 
@@ -30,11 +31,7 @@ std::expected<RedisCall, std::string> RedisCall::open(
     const std::optional<config::UpstreamTls>& tls) {
   io::TlsSlot credentials;
   if (tls) {
-    io::TlsCredentials::Loaded loaded = io::TlsCredentials::load(*tls);
-    if (!loaded) {
-      return std::unexpected(loaded.error());
-    }
-    credentials.set(*std::move(loaded));
+    credentials.set(TRY(io::TlsCredentials::load(*tls)));
   }
   auto redis = upstream::RedisClient::open(&credentials,
                                            {.address = address, .connect_timeout = timeout},

@@ -10,6 +10,7 @@
 #include "config/read_config.h"
 #include "config/section_table.h"
 #include "keyspace/printable.h"
+#include "text/try.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -142,14 +143,12 @@ void read_table(const Section& section, Namespace& result, NamespacePlaces& plac
 }
 
 Parsed<std::chrono::seconds> parse_ttl(std::string_view text) {
-  const auto parsed = bounded<milliseconds>(parse_duration, 1s, 24h, "must be from 1s to 1d")(text);
-  if (!parsed) {
-    return std::unexpected(parsed.error());
-  }
-  if (*parsed % 1s != 0ms) {
+  const auto parsed =
+      TRY(bounded<milliseconds>(parse_duration, 1s, 24h, "must be from 1s to 1d")(text));
+  if (parsed % 1s != 0ms) {
     return std::unexpected("must be whole seconds");
   }
-  return std::chrono::duration_cast<std::chrono::seconds>(*parsed);
+  return std::chrono::duration_cast<std::chrono::seconds>(parsed);
 }
 
 // It is about integers; on a namespace without one it would be a wish that nothing fulfils.

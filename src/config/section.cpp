@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "config/nearest.h"
+#include "text/try.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -338,12 +339,9 @@ Parsed<std::string> expand(std::string_view text, const EnvironmentLookup& envir
     if (end == std::string_view::npos) {
       return std::unexpected("has a ${ without its }; a literal ${ is written $${");
     }
-    const Parsed<std::string> value = value_of(text.substr(at + 2, end - at - 2), environment);
-    if (!value) {
-      return value;
-    }
+    const auto value = TRY(value_of(text.substr(at + 2, end - at - 2), environment));
     result += text.substr(0, at);
-    result += *value;
+    result += value;
     text.remove_prefix(end + 1);
   }
 }

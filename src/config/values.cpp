@@ -193,15 +193,12 @@ Parsed<std::string> parse_host(std::string_view text) {
 
 Parsed<NodePorts> parse_node_ports(std::string_view text) {
   const std::size_t dash = text.find('-', std::min(text.rfind(':'), text.size()));
-  const auto first = parse_address(text.substr(0, dash));
-  if (!first) {
-    return std::unexpected(first.error());
-  }
+  const auto first = TRY(parse_address(text.substr(0, dash)));
   const auto last = dash == std::string_view::npos
                         ? std::nullopt
                         : text::number_of<std::uint16_t>(text.substr(dash + 1));
-  NodePorts ports{.host = first->host, .first = first->port, .last = last.value_or(0)};
-  if (first->is_unix() || ports.first == 0 || ports.last < ports.first ||
+  NodePorts ports{.host = first.host, .first = first.port, .last = last.value_or(0)};
+  if (first.is_unix() || ports.first == 0 || ports.last < ports.first ||
       ports.count() > kNodePortsMax) {
     return unexpected(fmt::format(
         "is no host with 1 to {} ports in a row: write 127.0.0.1:7000-7063", kNodePortsMax));

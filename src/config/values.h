@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "text/try.h"
 
 namespace cuckooguard::config {
 
@@ -100,15 +101,12 @@ std::string name_of_choice(T value, const std::array<Choice<T>, n>& choices) {
 template <typename Out, typename Parse>
 constexpr auto bounded(Parse parse, Out low, Out high, std::string_view words) {
   return [=](std::string_view text) -> Parsed<Out> {
-    const auto parsed = parse(text);
-    if (!parsed) {
-      return std::unexpected(parsed.error());
-    }
-    using Value = std::remove_cvref_t<decltype(*parsed)>;
-    if (*parsed < static_cast<Value>(low) || *parsed > static_cast<Value>(high)) {
+    const auto parsed = TRY(parse(text));
+    using Value = std::remove_cvref_t<decltype(parsed)>;
+    if (parsed < static_cast<Value>(low) || parsed > static_cast<Value>(high)) {
       return std::unexpected(std::string(words));
     }
-    return static_cast<Out>(*parsed);
+    return static_cast<Out>(parsed);
   };
 }
 

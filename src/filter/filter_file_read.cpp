@@ -15,6 +15,7 @@
 #include "filter/filter_file.h"
 #include "filter/filter_file_format.h"
 #include "filter/table.h"
+#include "text/try.h"
 
 namespace cuckooguard::filter {
 namespace {
@@ -58,18 +59,15 @@ bool within_bounds(const FileHeader& header) {
 }
 
 std::expected<Verified, FilterFileError> verify(Bytes bytes) {
-  const auto header = read_header(bytes);
-  if (!header) {
-    return std::unexpected(header.error());
-  }
-  const FileParts parts(*header);
+  const auto header = TRY(read_header(bytes));
+  const FileParts parts(header);
   if (bytes.size() != parts.file_bytes()) {
     return fault(FilterFileFault::truncated,
                  std::to_string(bytes.size()) + " bytes long, but should be " +
                      std::to_string(parts.file_bytes()));
   }
   const Bytes checksums = bytes.subspan(kFileHeaderBytes, parts.checksums_bytes());
-  if (file_checksum(checksums) != header->checksums_checksum) {
+  if (file_checksum(checksums) != header.checksums_checksum) {
     return corrupt("the checksum of the checksums does not match");
   }
   const Bytes payload = bytes.subspan(kFileHeaderBytes + checksums.size());
@@ -81,7 +79,7 @@ std::expected<Verified, FilterFileError> verify(Bytes bytes) {
       return corrupt("the checksum of block " + std::to_string(block) + " does not match");
     }
   }
-  return Verified{*header, parts, payload};
+  return Verified{header, parts, payload};
 }
 
 std::expected<FilterFile, FilterFileError> build(const Verified& file,
@@ -103,11 +101,8 @@ std::expected<FilterFile, FilterFileError> build(const Verified& file,
   if (origin == FilterFileOrigin::stranger) {
     contents.fingerprints = table.count_fingerprints(0, file.header.buckets);
   }
-  auto filter = filter_of(file.header, std::move(contents), origin);
-  if (!filter) {
-    return std::unexpected(std::move(filter.error()));
-  }
-  return FilterFile{*std::move(filter), file.label(), file.header.header_checksum};
+  auto filter = TRY(filter_of(file.header, std::move(contents), origin));
+  return FilterFile{std::move(filter), file.label(), file.header.header_checksum};
 }
 
 std::unordered_map<std::uint64_t, std::uint64_t> large_counts_in(Bytes bytes) {
@@ -241,14 +236,11 @@ std::expected<FilterFile, FilterFileError> parse_filter_file(std::span<const std
 
 std::expected<FilterFileFront, FilterFileError> read_filter_file_front(
     std::span<const std::byte> bytes) {
-  const auto header = read_header(bytes);
-  if (!header) {
-    return std::unexpected(header.error());
-  }
+  const auto header = TRY(read_header(bytes));
   return FilterFileFront{
-      .sizing = sizing_of(*header),
-      .secret_id = header->secret_id,
-      .source_position = std::string(header->position.data(), header->position_bytes)};
+      .sizing = sizing_of(header),
+      .secret_id = header.secret_id,
+      .source_position = std::string(header.position.data(), header.position_bytes)};
 }
 
 std::expected<FilterFile, FilterFileError> read_filter_file(const std::string& path,
@@ -274,15 +266,12 @@ std::expected<FilterFile, FilterFileError> read_filter_file(const std::string& p
 std::expected<FilterFileFacts, FilterFileError> inspect_filter_file(const std::string& path) {
   return with_mapped<FilterFileFacts>(
       path, [](Bytes bytes) -> std::expected<FilterFileFacts, FilterFileError> {
-        const auto file = verify(bytes);
-        if (!file) {
-          return std::unexpected(file.error());
-        }
-        const FileHeader& header = file->header;
+        const auto file = TRY(verify(bytes));
+        const FileHeader& header = file.header;
         const std::uint64_t stashed_entries = header.stash_mask & ~(1ULL << kStashEntries);
         return FilterFileFacts{
-            .label = file->label(),
-            .sizing = file->sizing(),
+            .label = file.label(),
+            .sizing = file.sizing(),
             .version = header.version,
             .items = header.items,
             .fingerprints = header.fingerprints,

@@ -14,6 +14,7 @@
 #include "filter/filter_file.h"
 #include "filter/filter_file_format.h"
 #include "filter/table.h"
+#include "text/try.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -155,15 +156,12 @@ std::expected<WrittenFilterFile, FilterFileError> WrittenFilterFile::write(
     return std::unexpected(
         FilterFileError{FilterFileFault::unwritable, path + ": the attachment is too long"});
   }
-  auto written = begin(path);
-  if (!written) {
-    return written;
-  }
-  const auto id = write_contents(written->file_.number(), filter, label);
+  auto written = TRY(begin(path));
+  const auto id = write_contents(written.file_.number(), filter, label);
   if (!id) {
     return unwritable(path, "write");
   }
-  written->id_ = *id;
+  written.id_ = *id;
   return written;
 }
 

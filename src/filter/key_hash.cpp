@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "filter/file_descriptor.h"
+#include "text/try.h"
 
 namespace cuckooguard::filter {
 namespace {
@@ -88,9 +89,7 @@ std::expected<HashSecret, std::string> read_secret(const std::string& path) {
 
 std::expected<HashSecret, std::string> read_or_create_secret(const std::string& path) {
   if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) {
-    if (auto created = create(path); !created) {
-      return std::unexpected(created.error());
-    }
+    TRY(create(path));
   }
   return read_secret(path);
 }

@@ -13,6 +13,7 @@
 #include "filled/dump.h"
 #include "text/hex.h"
 #include "text/number.h"
+#include "text/try.h"
 
 namespace cuckooguard::replicated {
 
@@ -188,9 +189,7 @@ Done FilterLog::step() {
   if (!appending_ || !following_) {
     return connect();
   }
-  if (const Done done = see_that_keys_stay(); !done) {
-    return done;
-  }
+  TRY(see_that_keys_stay());
   Done done = replica_.is_loaded() ? round() : load();
   if (done && state_ == State::ready) {
     done = keep_up();
@@ -382,27 +381,24 @@ std::expected<Reply, Failure> FilterLog::ask(std::initializer_list<std::string_v
 
 Done FilterLog::load() {
   const std::string mine = text::hex_of(random_name());
-  const auto begun = ask({"EVAL",
-                          begin_script(),
-                          "4",
-                          keys_.meta,
-                          keys_.log,
-                          keys_.lock,
-                          keys_.pieces,
-                          mine,
-                          replica_.proof_of(mine)});
-  if (!begun) {
-    return std::unexpected(begun.error());
-  }
-  const std::string generation = text_at(**begun, 0);
-  if (!filled::is_same_tag(text_at(**begun, 1), replica_.proof_of(generation))) {
+  const auto begun = TRY(ask({"EVAL",
+                              begin_script(),
+                              "4",
+                              keys_.meta,
+                              keys_.log,
+                              keys_.lock,
+                              keys_.pieces,
+                              mine,
+                              replica_.proof_of(mine)}));
+  const std::string generation = text_at(*begun, 0);
+  if (!filled::is_same_tag(text_at(*begun, 1), replica_.proof_of(generation))) {
     return std::unexpected(
         Failure{.why = "it was made with another key or secret than this guard has; DEL \"" +
                        keys_.meta + "\" begins anew, without what the filters had"});
   }
   become(State::loading, "it is being read");
-  if (const std::string line = text_at(**begun, 2); !line.empty()) {
-    return load_snapshot(generation, line, text_at(**begun, 3));
+  if (const std::string line = text_at(*begun, 2); !line.empty()) {
+    return load_snapshot(generation, line, text_at(*begun, 3));
   }
   replica_.begin(generation);
   return {};
@@ -421,11 +417,8 @@ Done FilterLog::load_snapshot(const std::string& generation,
   filled::Mac mac = line->begin_tag(key_, generation);
   std::string content;
   for (std::uint64_t i = 0; i < line->pieces(); ++i) {
-    const auto piece = ask({"GET", keys_.piece(set, i)});
-    if (!piece) {
-      return std::unexpected(piece.error());
-    }
-    const std::string_view bytes = text_of(**piece);
+    const auto piece = TRY(ask({"GET", keys_.piece(set, i)}));
+    const std::string_view bytes = text_of(*piece);
     if (bytes.empty()) {
       ask_for_snapshot();
       return again(

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "text/hex.h"
+#include "text/try.h"
 
 namespace cuckooguard::replicated {
 
@@ -124,9 +125,7 @@ Done Replica::take(const std::string& id,
   ++entries_;
   bytes_ += entry.body.size();
   if (verdict == Verdict::apply) {
-    if (Done done = apply(entry, now, on_outcomes); !done) {
-      return done;
-    }
+    TRY(apply(entry, now, on_outcomes));
     applied_id_ = id;
     compare();
   } else {

@@ -13,6 +13,7 @@
 #include "filter_tool/commands.h"
 #include "keyspace/keyspace.h"
 #include "keyspace/printable.h"
+#include "text/try.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -128,15 +129,9 @@ std::expected<std::string, std::string> query_filter(const QueryFilter& options)
     return std::unexpected(
         "--secret and --template are needed, or --format for a filter of another library");
   }
-  const auto keys = keyspace_of(options.key_template);
-  if (!keys) {
-    return std::unexpected(keys.error());
-  }
-  const auto secret = filter::read_secret(options.secret_path);
-  if (!secret) {
-    return std::unexpected(secret.error());
-  }
-  const auto file = filter::read_filter_file(options.path, *secret);
+  const auto keys = TRY(keyspace_of(options.key_template));
+  const auto secret = TRY(filter::read_secret(options.secret_path));
+  const auto file = filter::read_filter_file(options.path, secret);
   if (!file) {
     return std::unexpected(file.error().what);
   }
@@ -147,7 +142,7 @@ std::expected<std::string, std::string> query_filter(const QueryFilter& options)
   std::string text;
   keyspace::IdentityBuffer scratch;
   for (const std::string& key : options.keys) {
-    const keyspace::Lookup found = keys->match(key, scratch);
+    const keyspace::Lookup found = keys.match(key, scratch);
     std::string_view verdict = "unguarded";
     if (found.kind == keyspace::Lookup::Kind::guarded) {
       const filter::Filter& filter = *file->filter;

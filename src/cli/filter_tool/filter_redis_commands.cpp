@@ -21,6 +21,7 @@
 #include "formats/formats.h"
 #include "keyspace/printable.h"
 #include "text/number.h"
+#include "text/try.h"
 #include "upstream/redis_reply.h"
 
 namespace cuckooguard::cli {
@@ -39,24 +40,18 @@ using Done = std::expected<void, std::string>;
 
 std::expected<std::uint64_t, std::string> ask_number(RedisCall& redis,
                                                      const std::vector<std::string_view>& words) {
-  const auto reply = redis.ask(words);
-  if (!reply) {
-    return std::unexpected(reply.error());
-  }
-  if ((*reply)->type != REDIS_REPLY_INTEGER || (*reply)->integer < 0) {
+  const auto reply = TRY(redis.ask(words));
+  if (reply->type != REDIS_REPLY_INTEGER || reply->integer < 0) {
     return std::unexpected(fmt::format("{}: the reply is no number", words.front()));
   }
-  return static_cast<std::uint64_t>((*reply)->integer);
+  return static_cast<std::uint64_t>(reply->integer);
 }
 
 // What Redisson's hash says; no bits if there is none.
 std::expected<foreign::Shape, std::string> shape_in_redis(RedisCall& redis,
                                                           const std::string& hash) {
-  const auto reply = redis.ask({"HMGET", hash, "size", "hashIterations"});
-  if (!reply) {
-    return std::unexpected(reply.error());
-  }
-  const std::span<redisReply* const> values = upstream::elements_of(**reply);
+  const auto reply = TRY(redis.ask({"HMGET", hash, "size", "hashIterations"}));
+  const std::span<redisReply* const> values = upstream::elements_of(*reply);
   if (values.size() != 2) {
     return std::unexpected("HMGET: the reply is not that of two fields");
   }
@@ -78,11 +73,8 @@ std::expected<std::string, std::string> piece_of(RedisCall& redis,
                                                  std::size_t begin) {
   const std::string first = fmt::to_string(begin);
   const std::string last = fmt::to_string(begin + kPieceBytes - 1);
-  const auto reply = redis.ask({"GETRANGE", key, first, last});
-  if (!reply) {
-    return std::unexpected(reply.error());
-  }
-  return std::string(text_of(**reply));
+  const auto reply = TRY(redis.ask({"GETRANGE", key, first, last}));
+  return std::string(text_of(*reply));
 }
 
 bool has_bits_of(std::string_view now, std::string_view before) {
@@ -96,23 +88,17 @@ std::expected<std::string, std::string> bitmap_in_redis(RedisCall& redis, const 
   std::string bytes;
   std::size_t read = kPieceBytes;
   while (read == kPieceBytes) {
-    const auto piece = piece_of(redis, key, bytes.size());
-    if (!piece) {
-      return std::unexpected(piece.error());
-    }
-    read = piece->size();
-    bytes += *piece;
+    const auto piece = TRY(piece_of(redis, key, bytes.size()));
+    read = piece.size();
+    bytes += piece;
     if (bytes.size() > kBitmapBytesMax) {
       return std::unexpected(printable(key) + ": no bitmap is so large");
     }
   }
   // Bits are never taken back: a key that lacks one is another filter, and what was read, two
   // halves.
-  const auto still = piece_of(redis, key, 0);
-  if (!still) {
-    return std::unexpected(still.error());
-  }
-  if (!has_bits_of(*still, std::string_view(bytes).substr(0, kPieceBytes))) {
+  const auto still = TRY(piece_of(redis, key, 0));
+  if (!has_bits_of(still, std::string_view(bytes).substr(0, kPieceBytes))) {
     return std::unexpected(printable(key) + ": it was replaced while it was read");
   }
   return bytes;
@@ -121,17 +107,12 @@ std::expected<std::string, std::string> bitmap_in_redis(RedisCall& redis, const 
 // Into a key that nobody else knows.
 Done upload(RedisCall& redis, const std::string& beside, std::string_view bytes) {
   const std::string_view first = bytes.substr(0, kPieceBytes);
-  if (auto reply = redis.ask({"SET", beside, first, "EX", kSecondsOfPieces}); !reply) {
-    return std::unexpected(reply.error());
-  }
+  TRY(redis.ask({"SET", beside, first, "EX", kSecondsOfPieces}));
   for (std::size_t sent = first.size(); sent < bytes.size();) {
     const std::string_view piece = bytes.substr(sent, kPieceBytes);
     sent += piece.size();
-    const auto size = ask_number(redis, {"APPEND", beside, piece});
-    if (!size) {
-      return std::unexpected(size.error());
-    }
-    if (*size != sent) {
+    const auto size = TRY(ask_number(redis, {"APPEND", beside, piece}));
+    if (size != sent) {
       return std::unexpected(printable(beside) + ": it has changed meanwhile");
     }
   }
@@ -145,29 +126,17 @@ Done transact(RedisCall& redis,
               const std::string& watched,
               std::size_t size,
               const Commands& commands) {
-  if (auto reply = redis.ask({"WATCH", watched}); !reply) {
-    return std::unexpected(reply.error());
-  }
-  const auto there = ask_number(redis, {"STRLEN", watched});
-  if (!there) {
-    return std::unexpected(there.error());
-  }
-  if (auto reply = redis.ask({"MULTI"}); !reply) {
-    return std::unexpected(reply.error());
-  }
+  TRY(redis.ask({"WATCH", watched}));
+  const auto there = TRY(ask_number(redis, {"STRLEN", watched}));
+  TRY(redis.ask({"MULTI"}));
   for (const auto& command : commands) {
-    if (auto reply = redis.ask(command); !reply) {
-      return std::unexpected(reply.error());
-    }
+    TRY(redis.ask(command));
   }
-  const auto reply = redis.ask({*there == size ? "EXEC" : "DISCARD"});
-  if (!reply) {
-    return std::unexpected(reply.error());
-  }
-  if ((*reply)->type != REDIS_REPLY_ARRAY) {
+  const auto reply = TRY(redis.ask({there == size ? "EXEC" : "DISCARD"}));
+  if (reply->type != REDIS_REPLY_ARRAY) {
     return std::unexpected(printable(watched) + ": it has changed meanwhile");
   }
-  for (const redisReply* const each : upstream::elements_of(**reply)) {
+  for (const redisReply* const each : upstream::elements_of(*reply)) {
     if (each->type == REDIS_REPLY_ERROR) {
       return std::unexpected(std::string(text_of(*each)));
     }
@@ -203,11 +172,8 @@ Done replace_key(RedisCall& redis, const std::string& key, const foreign::Filter
   const std::vector<std::string> fields = fields_of(facts);
   Commands commands{{"PERSIST", beside}, {"RENAME", beside, key}};
   if (facts.format == "redisson") {
-    const auto there = shape_in_redis(redis, hash);
-    if (!there) {
-      return std::unexpected(there.error());
-    }
-    if (there->bits != facts.bits_or_slots || there->hashes != facts.hashes) {
+    const auto there = TRY(shape_in_redis(redis, hash));
+    if (there.bits != facts.bits_or_slots || there.hashes != facts.hashes) {
       commands.push_back({"DEL", hash});
       std::vector<std::string_view>& command = commands.emplace_back();
       command = {"HSET", hash};
@@ -240,11 +206,7 @@ foreign::FilterOrWhyNot filter_in_redis(RedisCall& redis,
   const std::string hash = foreign::redisson_key(key, "config");
   foreign::Shape shape;
   if (has_hash) {
-    const auto told = shape_in_redis(redis, hash);
-    if (!told) {
-      return std::unexpected(told.error());
-    }
-    shape = *told;
+    shape = TRY(shape_in_redis(redis, hash));
     if (shape.bits == 0) {
       return std::unexpected(printable(hash) + ": there is no such hash of Redisson's");
     }
@@ -256,19 +218,16 @@ foreign::FilterOrWhyNot filter_in_redis(RedisCall& redis,
     file.bits = shape.bits;
     file.hashes = shape.hashes;
   }
-  auto bytes = bitmap_in_redis(redis, key);
-  if (!bytes) {
-    return std::unexpected(bytes.error());
-  }
+  auto bytes = TRY(bitmap_in_redis(redis, key));
   if (has_hash) {
     const auto still = shape_in_redis(redis, hash);
     if (!still || still->bits != shape.bits || still->hashes != shape.hashes) {
       return std::unexpected(printable(key) + ": it was replaced while it was read");
     }
-  } else if (bytes->empty()) {
+  } else if (bytes.empty()) {
     return std::unexpected(printable(key) + ": there is no such key");
   }
-  auto filter = file.read_bytes(*std::move(bytes));
+  auto filter = file.read_bytes(std::move(bytes));
   return filter ? std::move(filter)
                 : foreign::FilterOrWhyNot(std::unexpected(printable(key) + ": " + filter.error()));
 }
@@ -291,26 +250,16 @@ void RedisKey::add(CLI::App& command) {
 std::expected<RedisCall, std::string> RedisKey::open() const {
   Login as = login;
   as.password = config::process_environment()("REDISCLI_AUTH").value_or("");
-  const auto login_words = as.words();
-  if (!login_words) {
-    return std::unexpected(login_words.error());
-  }
+  const auto login_words = TRY(as.words());
   if (!address) {
     return std::unexpected("--redis says where it is");
   }
-  auto redis = RedisCall::open(*address, kTimeout, tls.chosen());
-  if (!redis) {
-    return redis;
-  }
-  if (!login_words->empty()) {
-    if (const auto reply = redis->ask({login_words->begin(), login_words->end()}); !reply) {
-      return std::unexpected(reply.error());
-    }
+  auto redis = TRY(RedisCall::open(*address, kTimeout, tls.chosen()));
+  if (!login_words.empty()) {
+    TRY(redis.ask({login_words.begin(), login_words.end()}));
   }
   if (db != 0) {
-    if (const auto reply = redis->ask({"SELECT", fmt::to_string(db)}); !reply) {
-      return std::unexpected(reply.error());
-    }
+    TRY(redis.ask({"SELECT", fmt::to_string(db)}));
   }
   return redis;
 }
@@ -352,41 +301,22 @@ std::expected<std::string, std::string> import_filter(const ImportFilter& option
   if (auto missing = foreign.missing_flags(); missing && !foreign.has_shape_in_redis()) {
     return std::unexpected(*std::move(missing));
   }
-  auto file =
-      FileReplacement::begin(options.path, options.force ? Existing::replaced : Existing::refused);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  auto redis = options.redis.open();
-  if (!redis) {
-    return std::unexpected(redis.error());
-  }
-  const auto filter = filter_in_redis(*redis, options.redis.key, foreign);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  if (const auto written = file->commit((*filter)->bytes()); !written) {
-    return std::unexpected(written.error());
-  }
-  return told((*filter)->facts());
+  auto file = TRY(
+      FileReplacement::begin(options.path, options.force ? Existing::replaced : Existing::refused));
+  auto redis = TRY(options.redis.open());
+  const auto filter = TRY(filter_in_redis(redis, options.redis.key, foreign));
+  TRY(file.commit(filter->bytes()));
+  return told(filter->facts());
 }
 
 std::expected<std::string, std::string> export_filter(const ExportFilter& options) {
   if (auto why = refuse_format(options.foreign)) {
     return std::unexpected(*std::move(why));
   }
-  const auto filter = options.foreign.read(options.path);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  auto redis = options.redis.open();
-  if (!redis) {
-    return std::unexpected(redis.error());
-  }
-  if (const auto done = replace_key(*redis, options.redis.key, **filter); !done) {
-    return std::unexpected(done.error());
-  }
-  return told((*filter)->facts());
+  const auto filter = TRY(options.foreign.read(options.path));
+  auto redis = TRY(options.redis.open());
+  TRY(replace_key(redis, options.redis.key, *filter));
+  return told(filter->facts());
 }
 
 }  // namespace cuckooguard::cli

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "filter_tool/commands.h"
 #include "filter_tool/whole_file.h"
+#include "text/try.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -64,32 +65,18 @@ int AddToFilter::run() const {
 }
 
 std::expected<std::string, std::string> create_filter(const CreateFilter& options) {
-  const auto filter = options.foreign.make(options.wanted);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  auto file = FileReplacement::begin(options.path, Existing::refused);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  if (const auto written = file->commit((*filter)->bytes()); !written) {
-    return std::unexpected(written.error());
-  }
-  return told((*filter)->facts());
+  const auto filter = TRY(options.foreign.make(options.wanted));
+  auto file = TRY(FileReplacement::begin(options.path, Existing::refused));
+  TRY(file.commit(filter->bytes()));
+  return told(filter->facts());
 }
 
 std::expected<std::string, std::string> add_to_filter(const AddToFilter& options,
                                                       std::istream& lines) {
-  auto file = FileReplacement::begin(options.path, Existing::replaced);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  const auto filter = options.foreign.read(options.path);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
+  auto file = TRY(FileReplacement::begin(options.path, Existing::replaced));
+  const auto filter = TRY(options.foreign.read(options.path));
   const bool is_by_line = options.items.empty() || options.items == std::vector<std::string>{"-"};
-  const auto added = is_by_line ? add_lines(**filter, lines) : add_all(**filter, options.items);
+  const auto added = is_by_line ? add_lines(*filter, lines) : add_all(*filter, options.items);
   if (!added) {
     return std::unexpected(
         fmt::format("{}: {}", options.path, options.foreign.refused_item(added.error())));
@@ -97,10 +84,8 @@ std::expected<std::string, std::string> add_to_filter(const AddToFilter& options
   if (is_by_line && lines.bad()) {
     return std::unexpected("standard input cannot be read");
   }
-  if (const auto written = file->commit((*filter)->bytes()); !written) {
-    return std::unexpected(written.error());
-  }
-  return fmt::format("added: {}\n", *added) + told((*filter)->facts());
+  TRY(file.commit(filter->bytes()));
+  return fmt::format("added: {}\n", *added) + told(filter->facts());
 }
 
 }  // namespace cuckooguard::cli

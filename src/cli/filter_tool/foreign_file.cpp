@@ -11,6 +11,7 @@
 #include "filter_tool/whole_file.h"
 #include "foreign/format.h"
 #include "keyspace/printable.h"
+#include "text/try.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -103,11 +104,8 @@ foreign::FilterOrWhyNot ForeignFile::read(const std::string& path) const {
   if (auto missing = missing_flags()) {
     return std::unexpected(*std::move(missing));
   }
-  auto bytes = read_whole_file(path, kFileBytesMax);
-  if (!bytes) {
-    return std::unexpected(bytes.error());
-  }
-  auto filter = read_bytes(*std::move(bytes));
+  auto bytes = TRY(read_whole_file(path, kFileBytesMax));
+  auto filter = read_bytes(std::move(bytes));
   return filter ? std::move(filter)
                 : foreign::FilterOrWhyNot(std::unexpected(path + ": " + filter.error()));
 }
@@ -156,11 +154,8 @@ std::string told(const foreign::Facts& facts) {
 
 std::expected<std::string, std::string> inspect_foreign(const ForeignFile& file,
                                                         const std::string& path) {
-  const auto filter = file.read(path);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  const foreign::Facts facts = (*filter)->facts();
+  const auto filter = TRY(file.read(path));
+  const foreign::Facts facts = filter->facts();
   std::string text = fmt::format("file: {}\nformat: {}\nbytes: {}\nbits_or_slots: {}\nhashes: {}\n",
                                  path,
                                  facts.format,
@@ -178,13 +173,10 @@ std::expected<std::string, std::string> inspect_foreign(const ForeignFile& file,
 std::expected<std::string, std::string> query_foreign(const ForeignFile& file,
                                                       const std::string& path,
                                                       const std::vector<std::string>& items) {
-  const auto filter = file.read(path);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
+  const auto filter = TRY(file.read(path));
   std::string text;
   for (const std::string& item : items) {
-    text += fmt::format("{:<9} {}\n", (*filter)->may_contain(item) ? "may exist" : "absent", item);
+    text += fmt::format("{:<9} {}\n", filter->may_contain(item) ? "may exist" : "absent", item);
   }
   return text;
 }

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "config/config_file.h"
 #include "postgres/server.h"
+#include "text/try.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -92,11 +93,8 @@ int DropSlot::run(const app::Guests& guests) const {
 
 std::expected<std::string, std::string> list_slots_of(const ListSlots& options,
                                                       const config::Built& built) {
-  auto connection = connect(options.config_path, options.source, built);
-  if (!connection) {
-    return std::unexpected(connection.error());
-  }
-  const auto slots = source::postgres::list_slots(*connection, source::postgres::kSlotPrefix);
+  auto connection = TRY(connect(options.config_path, options.source, built));
+  const auto slots = source::postgres::list_slots(connection, source::postgres::kSlotPrefix);
   if (!slots) {
     return std::unexpected(slots.error().what);
   }
@@ -109,11 +107,8 @@ std::expected<std::string, std::string> list_slots_of(const ListSlots& options,
 
 std::expected<std::string, std::string> drop_slot_of(const DropSlot& options,
                                                      const config::Built& built) {
-  auto connection = connect(options.config_path, options.source, built);
-  if (!connection) {
-    return std::unexpected(connection.error());
-  }
-  const auto slot = source::postgres::find_slot(*connection, options.name);
+  auto connection = TRY(connect(options.config_path, options.source, built));
+  const auto slot = source::postgres::find_slot(connection, options.name);
   if (!slot) {
     return std::unexpected(slot.error().what);
   }
@@ -124,7 +119,7 @@ std::expected<std::string, std::string> drop_slot_of(const DropSlot& options,
   if (found->is_active) {
     return std::unexpected(options.name + " is in use: stop its guard first");
   }
-  if (const auto dropped = source::postgres::drop_slot(*connection, options.name); !dropped) {
+  if (const auto dropped = source::postgres::drop_slot(connection, options.name); !dropped) {
     return std::unexpected(dropped.error().what);
   }
   return "dropped " + options.name + "\n";

@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "config/config_file.h"
 #include "sqlite/trigger_log.h"
+#include "text/try.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -44,20 +45,17 @@ std::expected<Chosen, std::string> choose(const config::Config& config, const st
 
 std::expected<std::string, std::string> triggers_of(const config::Config& config,
                                                     const std::string& source) {
-  const auto chosen = choose(config, source);
-  if (!chosen) {
-    return std::unexpected(chosen.error());
-  }
+  const auto chosen = TRY(choose(config, source));
   OfflineTargets all(config);
-  const std::vector<source::Target> targets = all.targets(chosen->source->name);
-  auto sql = source::sqlite::trigger_log_sql(chosen->sqlite->path, targets);
+  const std::vector<source::Target> targets = all.targets(chosen.source->name);
+  auto sql = source::sqlite::trigger_log_sql(chosen.sqlite->path, targets);
   if (!sql) {
     return std::unexpected(fmt::format(
-        "{}", fmt::join(app::Refusals(sql.error()).sentences(chosen->source->name), "\n")));
+        "{}", fmt::join(app::Refusals(sql.error()).sentences(chosen.source->name), "\n")));
   }
   return fmt::format("-- For {}. Run it there: cuckooguard triggers … | sqlite3 {}\n{}",
-                     chosen->sqlite->path,
-                     chosen->sqlite->path,
+                     chosen.sqlite->path,
+                     chosen.sqlite->path,
                      *sql);
 }
 

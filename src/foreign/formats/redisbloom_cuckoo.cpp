@@ -14,6 +14,7 @@
 #include "formats/hashes.h"
 #include "formats/little_endian.h"
 #include "formats/slots.h"
+#include "text/try.h"
 
 namespace cuckooguard::foreign {
 
@@ -154,9 +155,7 @@ FilterOrWhyNot read_redisbloom_cuckoo(std::string_view header, std::string data)
   if (!read) {
     return std::unexpected("the header of CF.SCANDUMP " + read.error());
   }
-  if (auto layers = cut(data, *read); !layers) {
-    return std::unexpected(std::move(layers).error());
-  }
+  TRY(cut(data, *read));
   if (const std::uint64_t taken = count_taken(data); taken != read->items) {
     return std::unexpected(
         fmt::format("CF.SCANDUMP's header says {} items, its data has {}: the filter changed while"

@@ -4,6 +4,7 @@
 
 #include "bloom/key_origin.h"
 #include "foreign/format.h"
+#include "text/try.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -84,16 +85,13 @@ std::expected<Dump, BloomReading> ask_dump(BloomKeySession& session,
     if (stop.stop_requested()) {
       return std::unexpected(BloomReading{.kind = Kind::stopped});
     }
-    auto chunk = ask_chunk(session, key, format, position);
-    if (!chunk) {
-      return std::unexpected(std::move(chunk.error()));
-    }
-    if (dump.positions.empty() && chunk->bytes.empty()) {
+    auto chunk = TRY(ask_chunk(session, key, format, position));
+    if (dump.positions.empty() && chunk.bytes.empty()) {
       return std::unexpected(session.missing());
     }
-    is_end = chunk->bytes.empty() || chunk->position == "0";
-    const std::string next = chunk->position;
-    if (!dump.take(position, *std::move(chunk))) {
+    is_end = chunk.bytes.empty() || chunk.position == "0";
+    const std::string next = chunk.position;
+    if (!dump.take(position, std::move(chunk))) {
       return std::unexpected(
           BloomReading{.kind = Kind::refused, .why = "a filter of more than 4 GiB is not read"});
     }

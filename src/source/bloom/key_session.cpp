@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "text/try.h"
+
 namespace cuckooguard::source {
 namespace {
 
@@ -69,16 +71,11 @@ BloomKeySession::Outcome<void> BloomKeySession::be_open() {
     }
     session_ = *std::move(opened);
     if (db_ != 0) {
-      if (auto selected = ask({"SELECT", std::to_string(db_)}); !selected) {
-        return std::unexpected(std::move(selected.error()));
-      }
+      TRY(ask({"SELECT", std::to_string(db_)}));
     }
   }
-  const auto info = ask({"INFO", "replication"});
-  if (!info) {
-    return std::unexpected(info.error());
-  }
-  if (!info->text.contains("role:master")) {
+  const auto info = TRY(ask({"INFO", "replication"}));
+  if (!info.text.contains("role:master")) {
     session_.reset();  // and perhaps its address leads elsewhere by then
     return std::unexpected(Trouble{
         .kind = Kind::refused,
@@ -129,9 +126,7 @@ BloomKeySession::Outcome<std::vector<resp::Value>> BloomKeySession::ask_at_once(
     const std::vector<std::vector<std::string>>& commands) {
   sees_changes_ = false;
   for (const std::string_view first : {"UNWATCH", "MULTI"}) {
-    if (auto begun = ask({first}); !begun) {
-      return std::unexpected(std::move(begun.error()));
-    }
+    TRY(ask({first}));
   }
   std::optional<Trouble> trouble;
   for (const std::vector<std::string>& words : commands) {
@@ -146,34 +141,25 @@ BloomKeySession::Outcome<std::vector<resp::Value>> BloomKeySession::ask_at_once(
     }
     return std::unexpected(*std::move(trouble));
   }
-  auto all = ask({"EXEC"});
-  if (!all) {
-    return std::unexpected(std::move(all.error()));
-  }
-  if (all->list.size() != commands.size()) {
+  auto all = TRY(ask({"EXEC"}));
+  if (all.list.size() != commands.size()) {
     return std::unexpected(Trouble{.kind = Kind::unclear, .why = key_ + " cannot be read at once"});
   }
-  return std::move(all->list);
+  return std::move(all.list);
 }
 
 BloomKeySession::Outcome<std::string> BloomKeySession::text(const std::stop_token& stop) {
   const std::string first_end = std::to_string(kChunkBytes - 1);
-  auto first = ask({"GETRANGE", key_, "0", first_end});
-  if (!first) {
-    return std::unexpected(first.error());
-  }
-  std::string all = std::move(first->text);
+  auto first = TRY(ask({"GETRANGE", key_, "0", first_end}));
+  std::string all = std::move(first.text);
   if (all.empty()) {
     return std::unexpected(missing());
   }
   if (all.size() < kChunkBytes) {
     return all;
   }
-  const auto length = ask({"STRLEN", key_});
-  if (!length) {
-    return std::unexpected(length.error());
-  }
-  const auto bytes = static_cast<std::uint64_t>(length->number);
+  const auto length = TRY(ask({"STRLEN", key_}));
+  const auto bytes = static_cast<std::uint64_t>(length.number);
   if (bytes > kStringBytesMax) {
     return std::unexpected(Trouble{
         .kind = Kind::refused,
@@ -185,16 +171,13 @@ BloomKeySession::Outcome<std::string> BloomKeySession::text(const std::stop_toke
       return std::unexpected(Trouble{.kind = Kind::stopped});
     }
     const std::uint64_t wanted = std::min(kChunkBytes, bytes - all.size());
-    const auto chunk = ask(
-        {"GETRANGE", key_, std::to_string(all.size()), std::to_string(all.size() + wanted - 1)});
-    if (!chunk) {
-      return std::unexpected(chunk.error());
-    }
-    if (chunk->text.size() != wanted) {
+    const auto chunk = TRY(ask(
+        {"GETRANGE", key_, std::to_string(all.size()), std::to_string(all.size() + wanted - 1)}));
+    if (chunk.text.size() != wanted) {
       return std::unexpected(
           Trouble{.kind = Kind::unclear, .why = key_ + " was replaced while it was read"});
     }
-    all += chunk->text;
+    all += chunk.text;
   }
   return all;
 }

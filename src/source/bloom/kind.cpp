@@ -8,6 +8,7 @@
 
 #include "bloom/follower.h"
 #include "bloom/key_origin.h"
+#include "text/try.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -59,11 +60,8 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
                                                               const Target& /*target*/) {
   const config::BloomSource& bloom = own(settings);
   if (!bloom.path.empty()) {
-    const auto stamp = stamp_of_path(bloom.path);
-    if (!stamp) {
-      return std::unexpected(stamp.error());
-    }
-    return std::vector{TableSize{.table = "", .bytes = stamp->bytes}};
+    const auto stamp = TRY(stamp_of_path(bloom.path));
+    return std::vector{TableSize{.table = "", .bytes = stamp.bytes}};
   }
   // A filter of RedisBloom's says itself how large it is.
   return std::vector{

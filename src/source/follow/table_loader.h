@@ -38,6 +38,7 @@
 
 #include "follow/table_set.h"
 #include "source/filter_load.h"
+#include "text/try.h"
 
 namespace cuckooguard::source {
 
@@ -119,9 +120,7 @@ class TableLoader {
   }
   // An error: of all that are left.
   Done load(Reader& reader, const std::stop_token& stop) {
-    if (auto listed = reader.list(tables_); !listed) {
-      return listed;
-    }
+    TRY(reader.list(tables_));
     std::erase_if(chosen_, [this](TableIndex index) { return tables_.listing.is_gone(index); });
     while (!chosen_.empty() && !stop.stop_requested()) {
       const TableIndex index = chosen_.front();
@@ -159,18 +158,13 @@ class TableLoader {
       return failed(std::string(kLogIsNotRead));
     }
     prepared_wait_ = std::max(prepared_wait_ - (clock_() - began), {});
-    const auto view = reader.open_view(*collected_from, tables_, stop);
-    if (!view) {
-      return std::unexpected(view.error());
-    }
+    const auto view = TRY(reader.open_view(*collected_from, tables_, stop));
     // Or it has changed before the log's word was kept, so that nobody would speak of it.
     const auto now = reader.plan(tables_.target(index), tables_.table(index));
     if (!now || *now != planned.rows->plan) {
       return failed("the definition of table `" + planned.rows->plan.name + "` has just changed");
     }
-    if (auto done = settle(planned, *view, stop); !done) {
-      return done;
-    }
+    TRY(settle(planned, view, stop));
     return read(planned, reader, stop);
   }
   void fail(TableIndex index, const Error& error) {
@@ -195,25 +189,18 @@ class TableLoader {
   }
   Done read(const Planned& planned, Reader& reader, const std::stop_token& stop) {
     const Plan& plan = planned.rows->plan;
-    const auto size = reader.size(plan);
-    if (!size) {
-      return std::unexpected(size.error());
-    }
+    const auto size = TRY(reader.size(plan));
     const auto deletes = chosen_deletes(tables_.target(planned.index).settings.filter.deletes,
                                         plan.identity_is_unique);
     FilterLoad load = tables_.loads.load(planned.index);
     auto intake = Intake::too_small;
     while (intake == Intake::too_small) {
-      intake = load.begin(size->rows, deletes);
+      intake = load.begin(size.rows, deletes);
       if (intake == Intake::taken) {
         if (plan.grows) {
-          load.ids_grow(size->next_id > 0 ? size->next_id - 1 : 0);
+          load.ids_grow(size.next_id > 0 ? size.next_id - 1 : 0);
         }
-        const auto read = read_rows(planned, load, reader, stop);
-        if (!read) {
-          return std::unexpected(read.error());
-        }
-        intake = *read;
+        intake = TRY(read_rows(planned, load, reader, stop));
       }
     }
     if (intake == Intake::refused) {
@@ -230,14 +217,11 @@ class TableLoader {
                                                std::uint64_t rows,
                                                Reader& reader) {
     if (rows <= kRowsCounted) {
-      const auto count = reader.count(plan);
-      if (!count) {
-        return std::unexpected(count.error());
-      }
+      const auto count = TRY(reader.count(plan));
       const std::string read = std::to_string(rows);
-      if (*count != read) {
-        return failed("the server counts " + count->value_or("no") + " rows of table `" +
-                      plan.name + "` and gave " + read);
+      if (count != read) {
+        return failed("the server counts " + count.value_or("no") + " rows of table `" + plan.name +
+                      "` and gave " + read);
       }
     }
     return load.complete();
@@ -247,18 +231,11 @@ class TableLoader {
                                          Reader& reader,
                                          const std::stop_token& stop) {
     const Rows& table = *planned.rows;
-    auto rows = reader.stream(table.plan);
-    if (!rows) {
-      return std::unexpected(rows.error());
-    }
+    auto rows = TRY(reader.stream(table.plan));
     const auto& pending = table.feed.pending();
     const bool has_settled = pending.has_settled();
     for (std::uint64_t n = 1;; ++n) {
-      const auto next = rows->next();
-      if (!next) {
-        return std::unexpected(next.error());
-      }
-      const std::optional<RowValues>& found = *next;
+      const std::optional<RowValues> found = TRY(rows.next());
       if (!found) {
         return complete(load, table.plan, n - 1, reader);
       }

@@ -22,6 +22,7 @@
 
 #include "follow/table_set_state.h"
 #include "source/filter_load.h"
+#include "text/try.h"
 
 namespace cuckooguard::source {
 
@@ -161,10 +162,7 @@ class TableSetLoads {
     if (state_.applier->is_expecting()) {
       return std::unexpected("the log is being resumed");
     }
-    if (auto taken = followed.next->feed.take_pending(load.filter(), state_.applier->reach());
-        !taken) {
-      return taken;
-    }
+    TRY(followed.next->feed.take_pending(load.filter(), state_.applier->reach()));
     state_.drop(followed.current);
     followed.current = std::move(followed.next);
     followed.current->is_out_of_step = true;  // stays so if there is no memory for what follows

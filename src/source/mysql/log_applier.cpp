@@ -432,11 +432,8 @@ LogApplier::Applied LogApplier::on(const binlog::TransactionPayload& payload) {
       return std::unexpected("an event of a compressed transaction: " +
                              std::string(binlog::describe(decoded.error())));
     }
-    const auto applied = apply_body(decoded->body);
-    if (!applied) {
-      return applied;
-    }
-    has_moved = has_moved || *applied;
+    const auto applied = TRY(apply_body(decoded->body));
+    has_moved = has_moved || applied;
   }
 }
 

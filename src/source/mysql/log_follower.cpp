@@ -1,7 +1,6 @@
 #include "mysql/log_follower.h"
 
 #include <algorithm>
-#include <expected>
 
 #include "binlog/xid.h"
 #include "follow/pause.h"
@@ -217,64 +216,41 @@ LogFollower::Duration LogFollower::connect(const std::stop_token& stop) {
 }
 
 Done LogFollower::connect_to(const Login& login) {
-  auto connection = Connection::open(login);
-  if (!connection) {
-    return std::unexpected(connection.error());
-  }
-  const auto server = check_server(*connection);
-  if (!server) {
-    return std::unexpected(server.error());
-  }
-  const auto identity = server_identity(*connection);
-  if (!identity) {
-    return std::unexpected(identity.error());
-  }
-  const auto upheavals_before = upheavals(*connection);  // before anything that rests on its log
-  if (!upheavals_before) {
-    return std::unexpected(upheavals_before.error());
-  }
-  const auto standing = ask_standing(*connection);
-  if (!standing) {
-    return std::unexpected(standing.error());
-  }
-  if (const std::string_view why = why_read_only(*standing, server->is_replica); !why.empty()) {
+  auto connection = TRY(Connection::open(login));
+  const auto server = TRY(check_server(connection));
+  const auto identity = TRY(server_identity(connection));
+  // Before anything that rests on its log.
+  const auto upheavals_before = TRY(upheavals(connection));
+  const auto standing = TRY(ask_standing(connection));
+  if (const std::string_view why = why_read_only(standing, server.is_replica); !why.empty()) {
     return failed(why);
   }
   // What another one has logged is in the log of none that does not log what it replicates.
-  is_cluster_ = settings_.logins.size() > 1 && server->logs_what_it_replicates;
-  if (*identity != identity_) {
-    if (auto turned = settings_.logins.size() > 1 ? Done() : turn_to(*identity); !turned) {
-      return turned;
-    }
+  is_cluster_ = settings_.logins.size() > 1 && server.logs_what_it_replicates;
+  if (identity != identity_) {
+    TRY(settings_.logins.size() > 1 ? Done() : turn_to(identity));
     loader_.reset();       // it reads from the one before
     checkpoints_.reset();  // and they are labelled with it
-    if (auto decided = decide_whether_it_goes_on(*connection, *identity); !decided) {
-      return decided;
-    }
+    TRY(decide_whether_it_goes_on(connection, identity));
   }
   login_ = login;
-  is_followed(login, *identity);
+  is_followed(login, identity);
   if (is_position_gone_ || !tables_.log.can_resume()) {
-    TableReader reader(*std::move(connection), reader_settings());
-    if (auto begun = begin_anew(reader); !begun) {
-      return begun;
-    }
+    TableReader reader(std::move(connection), reader_settings());
+    TRY(begin_anew(reader));
   }
-  return begin_stream({.logs_what_it_replicates = server->logs_what_it_replicates,
-                       .upheavals = *upheavals_before,
-                       .standing = *standing});
+  return begin_stream({.logs_what_it_replicates = server.logs_what_it_replicates,
+                       .upheavals = upheavals_before,
+                       .standing = standing});
 }
 
 Done LogFollower::decide_whether_it_goes_on(Connection& connection, std::string_view identity) {
   if (!tables_.log.has_begun() || is_position_gone_) {
     return {};
   }
-  const auto position = server_position(connection);
-  if (!position) {
-    return std::unexpected(position.error());
-  }
+  const auto position = TRY(server_position(connection));
   const Successor<Log> server{
-      .identity = identity, .is_cluster = is_cluster_, .position = *position};
+      .identity = identity, .is_cluster = is_cluster_, .position = position};
   is_position_gone_ = !server.goes_on(identity_, tables_.log.position());
   return {};
 }
@@ -289,20 +265,15 @@ Expected<Server> LogFollower::check_server(Connection& connection) const {
   if (!why_not.empty() && settings_.asking.must_serve_strict()) {
     all.emplace_back(why_not);
   }
-  if (auto good = judge(all); !good) {
-    return std::unexpected(std::move(good.error()));
-  }
+  TRY(judge(all));
   return server;
 }
 
 Done LogFollower::begin_anew(TableReader& reader) {
   loader_.reset();
   if (may_take_up()) {
-    const auto taken_up = take_up(reader, is_cluster_);
-    if (!taken_up) {
-      return std::unexpected(taken_up.error());
-    }
-    if (*taken_up) {
+    const bool is_taken_up = TRY(take_up(reader, is_cluster_));
+    if (is_taken_up) {
       return {};
     }
   }
@@ -311,46 +282,28 @@ Done LogFollower::begin_anew(TableReader& reader) {
   begins_at_.reset();
   const bool is_earlier_there = !std::exchange(is_earlier_gone_, false);
   if (!is_earlier_there && connection.is_mariadb()) {
-    const auto end = log_end(connection);
-    if (!end) {
-      return std::unexpected(end.error());
-    }
-    begins_at_ = *end;
+    begins_at_ = TRY(log_end(connection));
   }
-  auto position = server_position(connection);
-  if (!position) {
-    return std::unexpected(position.error());
-  }
-  const auto server = log_server(connection);
-  if (!server) {
-    return std::unexpected(server.error());
-  }
+  auto position = TRY(server_position(connection));
+  const auto server = TRY(log_server(connection));
   // One group is seen so, by which the log is known again when it is quiet until it is lost.
-  tables_.log.begin_at(is_earlier_there ? position->one_earlier(*server) : *std::move(position));
+  tables_.log.begin_at(is_earlier_there ? position.one_earlier(server) : std::move(position));
   is_position_gone_ = false;
   return {};
 }
 
 Done LogFollower::begin_stream(const Before& before) {
-  auto connection = open_same_server(login_, identity_);
-  if (!connection) {
-    return std::unexpected(connection.error());
-  }
+  auto connection = TRY(open_same_server(login_, identity_));
   // Asked in the session that the log will be read in: behind it is what was begun with its server.
-  const auto end = log_end(*connection);
-  if (!end) {
-    return std::unexpected(end.error());
-  }
+  const auto end = TRY(log_end(connection));
   const std::uint32_t server_id = settings_.server_id.value_or(
       static_cast<std::uint32_t>(0x40000000U + random_() % 0x3FFFFFFFU));
-  auto stream = LogStream::begin(*std::move(connection),
-                                 tables_.log.resume_position(),
-                                 {.server_id = server_id, .place = std::exchange(begins_at_, {})});
-  if (!stream) {
-    return std::unexpected(stream.error());
-  }
-  tables_.log.reconnected({.checksum = stream->checksum(), .end = *end}, identity_);
-  stream_ = std::make_unique<LogStream>(*std::move(stream));
+  auto stream =
+      TRY(LogStream::begin(std::move(connection),
+                           tables_.log.resume_position(),
+                           {.server_id = server_id, .place = std::exchange(begins_at_, {})}));
+  tables_.log.reconnected({.checksum = stream.checksum(), .end = end}, identity_);
+  stream_ = std::make_unique<LogStream>(std::move(stream));
   begin_checkpoints();
   begin_probe(before);
   // A log that stands still would be waited for as long as the server before goes on proving it.
@@ -381,11 +334,7 @@ void LogFollower::begin_probe(const Before& before) {
 // --- following ---
 
 Done LogFollower::follow_one(const std::stop_token& stop) {
-  const auto next = stream_->next();
-  if (!next) {
-    return std::unexpected(next.error());
-  }
-  const std::optional<std::string_view> event = *next;
+  const std::optional<std::string_view> event = TRY(stream_->next());
   return event ? apply(*event, stop) : failed("the server has ended its log");
 }
 

@@ -331,13 +331,10 @@ LogApplier::Applied LogApplier::on(const pgoutput::Delete& erase) {
 LogApplier::Applied LogApplier::on(const pgoutput::Truncate& truncate) {
   described_.reset();  // all of them were described, one behind the other
   for (std::size_t i = 0; i < truncate.relations.size(); ++i) {
-    const auto applied = on_row(truncate.relations[i], [](const FollowedTable&) {
+    TRY(on_row(truncate.relations[i], [](const FollowedTable&) {
       return std::expected<void, std::string>(
           std::unexpected("it was truncated; it is read again"));
-    });
-    if (!applied) {
-      return applied;
-    }
+    }));
   }
   return false;
 }

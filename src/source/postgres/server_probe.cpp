@@ -36,11 +36,7 @@ std::chrono::nanoseconds ServerProbe::whole_every() const {
 Done ServerProbe::prepare(Connection& connection) {
   const Place& place = settings_.place;
   TRY(connection.run(kSessionSql));
-  if (auto done =
-          prepare_fingerprints(connection, place.schema, place.publication, settings_.tables);
-      !done) {
-    return done;
-  }
+  TRY(prepare_fingerprints(connection, place.schema, place.publication, settings_.tables));
   TRY(prepare_scope(connection, place.schema, settings_.tables));
   TRY(connection.run(std::string("PREPARE head AS ") + kHeadSql));
   return connection.run("PREPARE slot AS " + slot_sql(connection, settings_.slot));
@@ -84,15 +80,12 @@ Done ServerProbe::ask_wholly(Connection& connection) {
   if (!scope_) {  // a watch of nothing, which no scope is like
     scope_ = CatalogScope{.schema = "0", .tables = "{}", .members = "{}", .enums = "{}"};
     const Place& place = settings_.place;
-    if (auto done = prepare_watch(connection,
-                                  *scope_,
-                                  {.schema = place.schema,
-                                   .publication = place.publication,
-                                   .tables = settings_.tables,
-                                   .is_one = false});
-        !done) {
-      return done;
-    }
+    TRY(prepare_watch(connection,
+                      *scope_,
+                      {.schema = place.schema,
+                       .publication = place.publication,
+                       .tables = settings_.tables,
+                       .is_one = false}));
   }
   auto answers = TRY(connection.ask_several(kWholeSql));
   if (answers.size() != 5) {

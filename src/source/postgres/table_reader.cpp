@@ -128,12 +128,9 @@ Expected<ReadView> TableReader::open_view(const LogPosition& /*from*/,
   needed.insert(needed.end(), writers.begin(), writers.end());
   const TimePoint until = settings_.clock() + kViewWaitMax;
   for (auto pause = kNextViewMin;; pause = std::min(pause * 2, kNextViewMax)) {
-    auto view = settings_.open_view(connection_);
-    if (!view) {
-      return view;
-    }
+    auto view = TRY(settings_.open_view(connection_));
     const auto hidden =
-        std::ranges::find_if_not(needed, [&view](Xid xid) { return view->snapshot.shows(xid); });
+        std::ranges::find_if_not(needed, [&view](Xid xid) { return view.snapshot.shows(xid); });
     if (hidden == needed.end()) {
       return view;
     }
