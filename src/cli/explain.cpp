@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <hiredis/hiredis.h>
 
 #include "cli/options.h"
 #include "cli/output.h"
@@ -87,16 +86,10 @@ CLI::App& Explain::add(CLI::App& app) {
                   address,
                   "By a guard that runs there: what it would answer now, and why (GUARD.EXPLAIN)");
   guard->excludes(config);
-  command
-      .add_option("--user", user, "Log in as this Redis user, who must be allowed to GET the key")
-      ->type_name("NAME")
-      ->needs(guard);
-  command
-      .add_option("--password-file",
-                  password_file,
-                  "File whose first line is the password; default: REDISCLI_AUTH")
-      ->type_name("FILE")
-      ->needs(guard);
+  for (CLI::Option* const option :
+       login.add(command, "Log in as this Redis user, who must be allowed to GET the key")) {
+    option->needs(guard);
+  }
   tls.add(command)->needs(guard);
   command.callback([this] {
     if (config_path.empty() && !address) {
@@ -110,11 +103,7 @@ int Explain::run(const app::Guests& guests) const {
   ::signal(SIGPIPE, SIG_IGN);
   if (address) {
     return print(explain_key(
-        AskedGuard{.address = *address,
-                   .user = user,
-                   .password_file = password_file,
-                   .password = config::process_environment()("REDISCLI_AUTH").value_or(""),
-                   .tls = tls.chosen()},
+        AskedGuard{.address = *address, .login = login.with_environment(), .tls = tls.chosen()},
         key));
   }
   const auto config =
@@ -153,25 +142,16 @@ std::string explain_key(const config::Config& config, std::string_view key) {
 }
 
 std::expected<std::string, std::string> explain_key(const AskedGuard& guard, std::string_view key) {
-  const auto login_words = TRY(
-      Login{.user = guard.user, .password_file = guard.password_file, .password = guard.password}
-          .words());
-  auto connection = TRY(RedisCall::open(guard.address, guard.timeout, guard.tls));
-  if (!login_words.empty()) {
-    TRY(connection.ask({login_words.begin(), login_words.end()}));
-  }
-  const auto called = TRY(connection.ask({"GUARD.EXPLAIN", key}));
-  const redisReply& reply = *called;
-  if (reply.type != REDIS_REPLY_ARRAY || reply.elements % 2 != 0) {
+  auto connection = TRY(RedisCall::open(guard.address, guard.timeout, guard.tls, guard.login));
+  const auto reply = TRY(connection.ask({"GUARD.EXPLAIN", key}));
+  if (reply.kind != resp::Value::Kind::list || reply.list.size() % 2 != 0) {
     return std::unexpected(guard.address.text() + ": this is not GUARD.EXPLAIN's reply");
   }
   Lines lines;
   lines.add("key", printable(key));
-  for (std::size_t i = 0; i < reply.elements; i += 2) {
-    const redisReply& name = *reply.element[i];
-    const redisReply& value = *reply.element[i + 1];
-    lines.add(name.str == nullptr ? "" : std::string_view(name.str, name.len),
-              value.str == nullptr ? "none" : std::string_view(value.str, value.len));
+  for (std::size_t i = 0; i < reply.list.size(); i += 2) {
+    const resp::Value& value = reply.list[i + 1];
+    lines.add(reply.list[i].text, value.kind == resp::Value::Kind::text ? value.text : "none");
   }
   return lines.take();
 }

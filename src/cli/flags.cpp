@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "config/password_file.h"
 #include "config/values.h"
 
 namespace cuckooguard::cli {
@@ -90,6 +91,37 @@ CLI::Option* TlsFlags::add(CLI::App& command, const char* key_flag) {
       ->needs(flag);
   command.add_flag("!--insecure", tls.verify, "Do not verify the certificate")->needs(flag);
   return flag;
+}
+
+std::array<CLI::Option*, 2> Login::add(CLI::App& command, const char* what) {
+  return {command.add_option("--user", user, what)->type_name("NAME"),
+          command
+              .add_option("--password-file",
+                          password_file,
+                          "File whose first line is the password; default: REDISCLI_AUTH")
+              ->type_name("FILE")};
+}
+
+Login Login::with_environment() const {
+  Login login = *this;
+  login.password = config::process_environment()("REDISCLI_AUTH").value_or("");
+  return login;
+}
+
+std::expected<std::vector<std::string>, std::string> Login::words() const {
+  const std::string word = config::password_of(password_file, password);
+  if (word.empty() && !password_file.empty()) {
+    return std::unexpected(password_file + ": its first line must be the password");
+  }
+  if (word.empty()) {
+    if (!user.empty()) {
+      return std::unexpected("--user " + user +
+                             " needs a password: --password-file FILE, or REDISCLI_AUTH");
+    }
+    return {};
+  }
+  return user.empty() ? std::vector<std::string>{"AUTH", word}
+                      : std::vector<std::string>{"AUTH", user, word};
 }
 
 }  // namespace cuckooguard::cli

@@ -1,8 +1,9 @@
-// Flags that several commands have: which configuration is meant, an address, and TLS.
+// Flags that several commands have: which configuration is meant, an address, TLS, and a login.
 //
 // Threads: one. Lifetimes: they outlive the parsing of what they were added to.
 #pragma once
 
+#include <array>
 #include <expected>
 #include <optional>
 #include <string>
@@ -49,6 +50,20 @@ struct TlsFlags {
   std::optional<config::UpstreamTls> chosen() const {
     return is_tls ? std::optional(tls) : std::nullopt;
   }
+};
+
+// As whom Redis is asked.
+struct Login {
+  std::string user{};           // empty: the default one
+  std::string password_file{};  // its first line is the password
+  std::string password{};       // if there is no such file; empty, and no user: no AUTH
+
+  // `--user`, which is to say `what`, and `--password-file`.
+  std::array<CLI::Option*, 2> add(CLI::App& command, const char* what);
+  // With the password of REDISCLI_AUTH, as redis-cli takes it.
+  Login with_environment() const;
+  // AUTH and its arguments; nothing: it is not needed.
+  std::expected<std::vector<std::string>, std::string> words() const;
 };
 
 }  // namespace cuckooguard::cli

@@ -16,7 +16,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <hiredis/hiredis.h>
 #include <unistd.h>
 
 #include "app/load_report.h"
@@ -39,8 +38,8 @@ namespace {
 // Redis, asked once what the control connection will ask, of somebody who sets a guard up.
 // Threads: one. Errors: they are the result. Limits: 2 s for the connect, and for each reply.
 
-std::string error_of(const redisReply& reply) {
-  return reply.type == REDIS_REPLY_ERROR ? std::string(reply.str, reply.len) : std::string();
+std::string error_of(const resp::Value& reply) {
+  return reply.is_error() ? reply.text : std::string();
 }
 
 std::string set_user(const config::Upstream& redis) {
@@ -66,7 +65,7 @@ std::vector<std::string> log_in(RedisCall& connection, const config::Upstream& r
   }
   words.emplace_back(password);
   const auto reply = connection.call(words);
-  const std::string error = reply ? error_of(**reply) : reply.error();
+  const std::string error = reply ? error_of(*reply) : reply.error();
   if (error.empty() || !reply || !upstream::is_about_login(error)) {
     return error.empty() ? std::vector<std::string>() : std::vector<std::string>{error};
   }
@@ -100,16 +99,15 @@ std::vector<std::string> try_redis(const config::Upstream& redis) {
     if (!reply) {
       return {reply.error()};
     }
-    const std::string error = error_of(**reply);
+    const std::string error = error_of(*reply);
     if (upstream::is_about_rights(error)) {
       answers.refused.push_back({.question = question, .error = error});
     } else if (question == Question::users && !error.empty()) {
       return {error,
               "if it cannot tell what its users may do: --acl trust, if all may read the keys"};
     }
-    if (question == Question::takes_writes && (*reply)->type == REDIS_REPLY_STRING) {
-      answers.is_cluster =
-          std::string_view((*reply)->str, (*reply)->len).contains("cluster_enabled:1");
+    if (question == Question::takes_writes && reply->kind == resp::Value::Kind::text) {
+      answers.is_cluster = reply->text.contains("cluster_enabled:1");
     }
   }
   const redis::ControlReport report = upstream::not_allowed(redis, answers);

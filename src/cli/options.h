@@ -19,11 +19,6 @@
 #include "cli/plan.h"
 #include "config/config.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming)
-class App;
-class Option;
-}  // namespace CLI
-
 namespace cuckooguard::cli {
 
 // `cuckooguard --version`: what this program was built from, how, and with which libraries; of a
@@ -147,8 +142,7 @@ struct Explain {
   std::string key;
   std::string config_path;                 // its templates, without a guard
   std::optional<config::Address> address;  // a guard that runs
-  std::string user;                        // of Redis, whom it is asked as; empty: the default one
-  std::string password_file;               // empty: the password is REDISCLI_AUTH, if there is one
+  Login login;
   TlsFlags tls;
 
   CLI::App& add(CLI::App& app);
@@ -161,9 +155,7 @@ std::string explain_key(const config::Config& config, std::string_view key);
 struct AskedGuard {
   config::Address address;
   std::chrono::milliseconds timeout{2000};
-  std::string user{};           // empty: the default one
-  std::string password_file{};  // its first line is the password
-  std::string password{};       // if there is no such file; empty, and no user: no AUTH
+  Login login{};
   std::optional<config::UpstreamTls> tls{};
 };
 

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <hiredis/hiredis.h>
 
 #include "cli/options.h"
 #include "cli/output.h"
@@ -55,9 +54,9 @@ constexpr int kMoreAttempts = 4;
 
 std::expected<std::string, std::string> ask(const Ping& options) {
   auto connection = TRY(RedisCall::open(options.address, options.timeout, options.tls.chosen()));
-  const auto called = TRY(connection.call({options.alive ? "GUARD.PING" : "PING"}));
-  const redisReply& reply = *called;
-  return reply.str == nullptr ? "a reply" : std::string(reply.str, reply.len);
+  const auto reply = TRY(connection.call({options.alive ? "GUARD.PING" : "PING"}));
+  const bool has_text = reply.kind == resp::Value::Kind::text || reply.is_error();
+  return has_text ? reply.text : "a reply";
 }
 
 }  // namespace

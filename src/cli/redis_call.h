@@ -12,36 +12,29 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/flags.h"
 #include "config/config.h"
 #include "io/tls_credentials.h"
+#include "resp/value.h"
 #include "upstream/redis_client.h"
 
 namespace cuckooguard::cli {
 
-// As whom Redis is asked.
-struct Login {
-  std::string user{};           // empty: the default one
-  std::string password_file{};  // its first line is the password
-  std::string password{};       // if there is no such file; empty, and no user: no AUTH
-
-  // AUTH and its arguments; nothing: it is not needed.
-  std::expected<std::vector<std::string>, std::string> words() const;
-};
-
 class RedisCall {
  public:
-  using Reply = upstream::Reply;
+  using Reply = std::expected<resp::Value, std::string>;
 
-  // `tls`: by TLS.
+  // `tls`: by TLS. Logged in.
   static std::expected<RedisCall, std::string> open(
       const config::Address& address,
       std::chrono::milliseconds timeout,
-      const std::optional<config::UpstreamTls>& tls = std::nullopt);
+      const std::optional<config::UpstreamTls>& tls = std::nullopt,
+      const Login& login = {});
 
-  // Never null; an error of Redis is a reply, too.
-  std::expected<Reply, std::string> call(const std::vector<std::string_view>& arguments);
+  // An error of Redis is a reply, too.
+  Reply call(const std::vector<std::string_view>& arguments);
   // An error of Redis is an error.
-  std::expected<Reply, std::string> ask(const std::vector<std::string_view>& arguments);
+  Reply ask(const std::vector<std::string_view>& arguments);
 
  private:
   RedisCall(std::string address, std::unique_ptr<upstream::RedisClient> redis)

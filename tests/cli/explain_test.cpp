@@ -88,10 +88,10 @@ TEST(Explain, a_guard_that_is_not_there_is_named) {
 
 TEST(Explain, a_user_without_a_password_is_told_where_it_may_stand) {
   AskedGuard guard{.address = {.host = {}, .port = 0, .unix_path = "/nonexistent/x.sock"},
-                   .user = "bob"};
+                   .login = {.user = "bob"}};
   EXPECT_EQ(explain_key(guard, "user:1").error(),
             "--user bob needs a password: --password-file FILE, or REDISCLI_AUTH");
-  guard.password_file = "/nonexistent/word";
+  guard.login.password_file = "/nonexistent/word";
   EXPECT_EQ(explain_key(guard, "user:1").error(),
             "/nonexistent/word: its first line must be the password");
 }

@@ -211,8 +211,8 @@ TEST(Options, a_key_is_explained_by_a_configuration_or_by_a_guard) {
   const auto as_bob = parse(
       {"explain", "k", "--address", "g:1", "--user", "bob", "--password-file", "/bob"}, exit_code);
   ASSERT_TRUE(as_bob);
-  EXPECT_EQ(as_bob->as<Explain>()->user, "bob");
-  EXPECT_EQ(as_bob->as<Explain>()->password_file, "/bob");
+  EXPECT_EQ(as_bob->as<Explain>()->login.user, "bob");
+  EXPECT_EQ(as_bob->as<Explain>()->login.password_file, "/bob");
 }
 
 TEST(Options, a_usage_error_is_64) {

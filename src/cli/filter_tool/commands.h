@@ -17,10 +17,6 @@
 #include "foreign/format.h"
 #include "formats/formats.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming)
-class Option;
-}  // namespace CLI
-
 namespace cuckooguard::cli {
 
 void add_filter_commands(CLI::App& app, Commands& commands);

@@ -11,7 +11,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <hiredis/hiredis.h>
 
 #include "cli/output.h"
 #include "config/config_file.h"
@@ -22,13 +21,11 @@
 #include "keyspace/printable.h"
 #include "text/number.h"
 #include "text/try.h"
-#include "upstream/redis_reply.h"
 
 namespace cuckooguard::cli {
 namespace {
 
 using keyspace::printable;
-using upstream::text_of;
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
 constexpr std::uint64_t kBitmapBytesMax = foreign::kRedisBitsMax / 8;
@@ -37,30 +34,31 @@ constexpr std::uint64_t kBitmapBytesMax = foreign::kRedisBitsMax / 8;
 constexpr std::string_view kSecondsOfPieces = "3600";
 
 using Done = std::expected<void, std::string>;
+using Kind = resp::Value::Kind;
 
 std::expected<std::uint64_t, std::string> ask_number(RedisCall& redis,
                                                      const std::vector<std::string_view>& words) {
   const auto reply = TRY(redis.ask(words));
-  if (reply->type != REDIS_REPLY_INTEGER || reply->integer < 0) {
+  if (reply.kind != Kind::number || reply.number < 0) {
     return std::unexpected(fmt::format("{}: the reply is no number", words.front()));
   }
-  return static_cast<std::uint64_t>(reply->integer);
+  return static_cast<std::uint64_t>(reply.number);
 }
 
 // What Redisson's hash says; no bits if there is none.
 std::expected<foreign::Shape, std::string> shape_in_redis(RedisCall& redis,
                                                           const std::string& hash) {
   const auto reply = TRY(redis.ask({"HMGET", hash, "size", "hashIterations"}));
-  const std::span<redisReply* const> values = upstream::elements_of(*reply);
+  const std::vector<resp::Value>& values = reply.list;
   if (values.size() != 2) {
     return std::unexpected("HMGET: the reply is not that of two fields");
   }
   foreign::Shape shape;
-  if (values[0]->type == REDIS_REPLY_NIL && values[1]->type == REDIS_REPLY_NIL) {
+  if (std::ranges::all_of(values, [](const auto& each) { return each.kind == Kind::nothing; })) {
     return shape;
   }
-  shape.bits = text::number_of<decltype(shape.bits)>(text_of(*values[0])).value_or(0);
-  const auto hashes = text::number_of<decltype(shape.hashes)>(text_of(*values[1]));
+  shape.bits = text::number_of<decltype(shape.bits)>(values[0].text).value_or(0);
+  const auto hashes = text::number_of<decltype(shape.hashes)>(values[1].text);
   if (shape.bits == 0 || !hashes) {
     return std::unexpected(printable(hash) + ": its size and hashIterations are no numbers");
   }
@@ -73,8 +71,8 @@ std::expected<std::string, std::string> piece_of(RedisCall& redis,
                                                  std::size_t begin) {
   const std::string first = fmt::to_string(begin);
   const std::string last = fmt::to_string(begin + kPieceBytes - 1);
-  const auto reply = TRY(redis.ask({"GETRANGE", key, first, last}));
-  return std::string(text_of(*reply));
+  auto reply = TRY(redis.ask({"GETRANGE", key, first, last}));
+  return std::move(reply.text);
 }
 
 bool has_bits_of(std::string_view now, std::string_view before) {
@@ -133,12 +131,12 @@ Done transact(RedisCall& redis,
     TRY(redis.ask(command));
   }
   const auto reply = TRY(redis.ask({there == size ? "EXEC" : "DISCARD"}));
-  if (reply->type != REDIS_REPLY_ARRAY) {
+  if (reply.kind != Kind::list) {
     return std::unexpected(printable(watched) + ": it has changed meanwhile");
   }
-  for (const redisReply* const each : upstream::elements_of(*reply)) {
-    if (each->type == REDIS_REPLY_ERROR) {
-      return std::unexpected(std::string(text_of(*each)));
+  for (const resp::Value& each : reply.list) {
+    if (each.is_error()) {
+      return std::unexpected(each.text);
     }
   }
   return {};
@@ -238,26 +236,15 @@ void RedisKey::add(CLI::App& command) {
   add_address(command, "--redis", address, "The Redis, host:port or unix:/path")->required();
   command.add_option("--key", key, "The bitmap's key")->required()->type_name("KEY");
   command.add_option("--db", db, "Its database")->type_name("N");
-  command.add_option("--user", login.user, "Log in as this Redis user")->type_name("NAME");
-  command
-      .add_option("--password-file",
-                  login.password_file,
-                  "File whose first line is the password; default: REDISCLI_AUTH")
-      ->type_name("FILE");
+  login.add(command, "Log in as this Redis user");
   tls.add(command, "--cert-key");
 }
 
 std::expected<RedisCall, std::string> RedisKey::open() const {
-  Login as = login;
-  as.password = config::process_environment()("REDISCLI_AUTH").value_or("");
-  const auto login_words = TRY(as.words());
   if (!address) {
     return std::unexpected("--redis says where it is");
   }
-  auto redis = TRY(RedisCall::open(*address, kTimeout, tls.chosen()));
-  if (!login_words.empty()) {
-    TRY(redis.ask({login_words.begin(), login_words.end()}));
-  }
+  auto redis = TRY(RedisCall::open(*address, kTimeout, tls.chosen(), login.with_environment()));
   if (db != 0) {
     TRY(redis.ask({"SELECT", fmt::to_string(db)}));
   }

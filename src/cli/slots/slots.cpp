@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "config/config_file.h"
 #include "postgres/server.h"
+#include "source/source.h"
 #include "text/try.h"
 
 namespace cuckooguard::cli {
@@ -39,11 +40,7 @@ std::expected<Connection, std::string> connect(const std::string& config_path,
   if (found.size() > 1) {
     return std::unexpected("several sources are of type postgres; name one by --source");
   }
-  auto connection = Connection::open(source::postgres::login_to(*found.front()));
-  if (!connection) {
-    return std::unexpected(connection.error().what);
-  }
-  return *std::move(connection);
+  return source::in_words(Connection::open(source::postgres::login_to(*found.front())));
 }
 
 std::string line_of(const Slot& slot) {
@@ -94,12 +91,10 @@ int DropSlot::run(const app::Guests& guests) const {
 std::expected<std::string, std::string> list_slots_of(const ListSlots& options,
                                                       const config::Built& built) {
   auto connection = TRY(connect(options.config_path, options.source, built));
-  const auto slots = source::postgres::list_slots(connection, source::postgres::kSlotPrefix);
-  if (!slots) {
-    return std::unexpected(slots.error().what);
-  }
+  const auto slots = TRY(
+      source::in_words(source::postgres::list_slots(connection, source::postgres::kSlotPrefix)));
   std::string text;
-  for (const Slot& slot : *slots) {
+  for (const Slot& slot : slots) {
     text += line_of(slot);
   }
   return text.empty() ? "no slots of guards\n" : text;
@@ -108,20 +103,14 @@ std::expected<std::string, std::string> list_slots_of(const ListSlots& options,
 std::expected<std::string, std::string> drop_slot_of(const DropSlot& options,
                                                      const config::Built& built) {
   auto connection = TRY(connect(options.config_path, options.source, built));
-  const auto slot = source::postgres::find_slot(connection, options.name);
-  if (!slot) {
-    return std::unexpected(slot.error().what);
-  }
-  const std::optional<Slot>& found = *slot;
+  const auto found = TRY(source::in_words(source::postgres::find_slot(connection, options.name)));
   if (!found) {
     return std::unexpected("there is no slot " + options.name);
   }
   if (found->is_active) {
     return std::unexpected(options.name + " is in use: stop its guard first");
   }
-  if (const auto dropped = source::postgres::drop_slot(connection, options.name); !dropped) {
-    return std::unexpected(dropped.error().what);
-  }
+  TRY(source::in_words(source::postgres::drop_slot(connection, options.name)));
   return "dropped " + options.name + "\n";
 }
 
