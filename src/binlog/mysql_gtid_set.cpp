@@ -4,6 +4,7 @@
 #include <array>
 
 #include "binlog/byte_cursor.h"
+#include "text/ascii.h"
 #include "text/hex.h"
 #include "text/number.h"
 
@@ -66,24 +67,16 @@ std::string_view take_until(std::string_view& text, char separator) {
   return trim(taken);
 }
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || c == '_';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 }  // namespace
 
 bool MySqlGtidSource::set_tag(std::string_view text) {
-  if (text.size() > kTagBytesMax || (!text.empty() && is_digit(text.front()))) {
+  if (text.size() > kTagBytesMax || (!text.empty() && text::is_digit(text.front()))) {
     return false;
   }
   std::array<char, kTagBytesMax> bytes{};
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    bytes[i] = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    if (!is_letter(bytes[i]) && !is_digit(bytes[i])) {
+    bytes[i] = text::to_lower(text[i]);
+    if (!text::is_alphanumeric(bytes[i]) && bytes[i] != '_') {
       return false;
     }
   }
@@ -116,7 +109,7 @@ bool MySqlGtidSet::parse_item(std::string_view item) {
     if (part.empty()) {
       return false;
     }
-    if (!is_digit(part.front())) {
+    if (!text::is_digit(part.front())) {
       if (needs_interval && has_part) {
         return false;
       }

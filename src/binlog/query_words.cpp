@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "binlog/sql_words.h"
+#include "text/ascii.h"
 #include "text/hex.h"
 #include "text/number.h"
 
@@ -171,19 +172,10 @@ QueryKind kind_of(const Word& first) {
   return QueryKind::unknown;
 }
 
-char to_lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-bool is_same_letter(char a, char b) {
-  return to_lower(a) == to_lower(b);
-}
-
 // The bytes of a name without quotes. A byte that is not ASCII may be a blank in the writer's
 // charset.
 bool is_plain_name_byte(char c) {
-  const char lower = to_lower(c);
-  return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
+  return text::is_alphanumeric(c) || c == '_' || c == '$';
 }
 
 // It is written in one way only: no quote is doubled in it, and no letter is of another charset.
@@ -241,7 +233,7 @@ bool may_name(std::string_view text, std::string_view name) {
   // The digits of a version comment end where a name begins, without a blank.
   const bool is_any_part = text.contains("/*!") || text.contains("/*M!");
   for (std::string_view rest = text;;) {
-    const auto found = std::ranges::search(rest, name, is_same_letter);
+    const auto found = std::ranges::search(rest, name, {}, text::to_lower, text::to_lower);
     if (found.empty()) {
       return false;
     }
@@ -260,8 +252,7 @@ bool may_be_about(const Query& query, std::string_view schema, std::string_view 
   const bool names_schema = may_name(query.text, schema);
   const bool is_of_schema =
       names_schema && (may_name(query.text, "DATABASE") || may_name(query.text, "SCHEMA"));
-  const bool is_in_schema =
-      names_schema || std::ranges::equal(query.schema, schema, is_same_letter);
+  const bool is_in_schema = names_schema || text::equals_in_any_case(query.schema, schema);
   return is_of_schema || (is_in_schema && may_name(query.text, table));
 }
 

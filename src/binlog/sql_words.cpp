@@ -1,5 +1,7 @@
 #include "binlog/sql_words.h"
 
+#include "text/ascii.h"
+
 namespace cuckooguard::binlog {
 
 namespace {
@@ -10,24 +12,15 @@ constexpr std::string_view kMariaDbComment = "/*M!";
 bool is_blank(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-char to_upper(char c) {
-  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-}
 
 bool is_word_byte(char c) {
-  const char upper = to_upper(c);
-  return (upper >= 'A' && upper <= 'Z') || is_digit(c) || c == '_' || c == '$' ||
-         static_cast<unsigned char>(c) >= 0x80U;
+  return text::is_alphanumeric(c) || c == '_' || c == '$' || static_cast<unsigned char>(c) >= 0x80U;
 }
 
 }  // namespace
 
 bool SqlWords::Word::is(std::string_view upper) const {
-  return kind == Kind::word &&
-         std::ranges::equal(text, upper, [](char a, char b) { return to_upper(a) == b; });
+  return kind == Kind::word && std::ranges::equal(text, upper, {}, text::to_upper);
 }
 
 SqlWords::Word SqlWords::next() {
@@ -96,7 +89,7 @@ bool SqlWords::enter_version_comment() {
   for (const std::string_view opening : {kVersionComment, kMariaDbComment}) {
     if (text_.starts_with(opening)) {
       text_.remove_prefix(opening.size());
-      while (!text_.empty() && is_digit(text_.front())) {
+      while (!text_.empty() && text::is_digit(text_.front())) {
         text_.remove_prefix(1);
       }
       in_version_comment_ = true;

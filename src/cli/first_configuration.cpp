@@ -7,6 +7,7 @@
 
 #include "cli/options.h"
 #include "config/effective.h"
+#include "text/ascii.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -125,8 +126,7 @@ std::string answer_to(const Answers& answers, std::string_view flag) {
 bool is_variable(std::string_view text) {
   return text.starts_with("${") && text.ends_with('}') &&
          std::ranges::all_of(text.substr(2, text.size() - 3), [](char byte) {
-           return byte == '_' || (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
-                  (byte >= 'a' && byte <= 'z');
+           return byte == '_' || text::is_digit(byte) || text::is_letter(byte);
          });
 }
 

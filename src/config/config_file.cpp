@@ -1,7 +1,6 @@
 #include "config/config_file.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
@@ -12,6 +11,7 @@
 
 #include "config/read_config.h"
 #include "config/section.h"
+#include "text/ascii.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -135,11 +135,8 @@ std::optional<std::string> Built::refusal(std::string_view guest) const {
   if (std::ranges::count(without, guest) == 0) {
     return std::nullopt;
   }
-  std::string option(guest);
-  std::ranges::transform(option, option.begin(), [](unsigned char letter) {
-    return static_cast<char>(std::toupper(letter));
-  });
-  return fmt::format("this program was built without {} (CUCKOOGUARD_WITH_{})", guest, option);
+  return fmt::format(
+      "this program was built without {} (CUCKOOGUARD_WITH_{})", guest, text::upper_case(guest));
 }
 
 std::expected<EffectiveConfig, std::vector<Diagnostic>> parse_effective(

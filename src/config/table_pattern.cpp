@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "text/ascii.h"
+
 namespace cuckooguard::config {
-namespace {
-
-char folded(char byte) {
-  return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte;
-}
-
-}  // namespace
 
 bool is_table_pattern(std::string_view name) {
   return name.find_first_of("*?") != std::string_view::npos;
@@ -21,7 +16,7 @@ bool is_table_pattern(std::string_view name) {
 bool matches_table(std::string_view pattern, std::string_view name, NameCase names) {
   const auto equal = [names](char wanted, char given) {
     return wanted == '?' || wanted == given ||
-           (names == NameCase::ignored && folded(wanted) == folded(given));
+           (names == NameCase::ignored && text::to_lower(wanted) == text::to_lower(given));
   };
   std::size_t at = 0;  // in the pattern
   std::size_t behind_star = std::string_view::npos;

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "redis/word.h"
 #include "resp/reply_writer.h"
+#include "text/ascii.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -61,7 +61,7 @@ std::optional<std::size_t> time_bytes(const TimeField& field, std::string_view b
   }
   const std::size_t first = std::min(bytes.find_first_not_of(' '), bytes.size());
   const std::size_t end = std::min(bytes.find_first_not_of("0123456789.", first), bytes.size());
-  return first < end && redis::is_digit(bytes[first]) ? std::optional(end) : std::nullopt;
+  return first < end && text::is_digit(bytes[first]) ? std::optional(end) : std::nullopt;
 }
 
 bool fits(const AbsentForm& form, std::string_view value) {

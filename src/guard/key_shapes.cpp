@@ -2,28 +2,24 @@
 
 #include <algorithm>
 
-#include "redis/word.h"
+#include "text/ascii.h"
 
 namespace cuckooguard::guard {
 namespace {
 
 constexpr std::string_view kSeparators = ":/|.-_#{";
 
-bool is_ascii_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 }  // namespace
 
 std::string_view shape_of(std::string_view key) noexcept {
   const std::string_view begin = key.substr(0, KeyShapes::kShapeBytesMax);
   const auto letters =
-      static_cast<std::size_t>(std::ranges::find_if_not(begin, is_ascii_letter) - begin.begin());
+      static_cast<std::size_t>(std::ranges::find_if_not(begin, text::is_letter) - begin.begin());
   if (letters == 0 || letters == begin.size()) {
     return {};
   }
   const char next = begin[letters];
-  if (redis::is_digit(next)) {
+  if (text::is_digit(next)) {
     return begin.substr(0, letters);
   }
   return kSeparators.contains(next) ? begin.substr(0, letters + 1) : std::string_view{};

@@ -2,6 +2,7 @@
 
 #include "guard/process.h"
 #include "redis/word.h"
+#include "text/ascii.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -64,11 +65,7 @@ bool is_operator(const Call& call) {
 bool is_name_of(std::string_view name, std::string_view own) {
   const bool is_longer = own.ends_with('.') && name.size() > own.size();
   return is_longer == own.ends_with('.') &&
-         std::ranges::equal(name.substr(0, is_longer ? own.size() : name.size()),
-                            own,
-                            {},
-                            redis::lower_case,
-                            redis::lower_case);
+         text::equals_in_any_case(name.substr(0, is_longer ? own.size() : name.size()), own);
 }
 
 }  // namespace

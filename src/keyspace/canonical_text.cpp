@@ -10,6 +10,8 @@
 #include <limits>
 #include <utility>
 
+#include "text/ascii.h"
+
 namespace cuckooguard::keyspace {
 
 namespace {
@@ -110,9 +112,7 @@ std::optional<std::int64_t> canonical_int64(std::string_view text) noexcept {
 
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+using text::is_digit;
 
 bool is_hexadecimal(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f');
@@ -198,7 +198,7 @@ EqualInteger equal_integer(std::string_view text) {
   const bool is_negative = text.starts_with('-');
   text.remove_prefix(is_negative || text.starts_with('+') ? 1 : 0);
   double number = 0;
-  const bool begins = !text.empty() && (text[0] == '.' || (text[0] >= '0' && text[0] <= '9'));
+  const bool begins = !text.empty() && (text[0] == '.' || is_digit(text[0]));
   if (begins && std::from_chars(text.data(), text.data() + text.size(), number).ec ==
                     std::errc::result_out_of_range) {
     return {.is_known = false};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "text/ascii.h"
+
 namespace cuckooguard::keyspace {
 namespace {
 
@@ -17,7 +19,7 @@ char* write_length(std::size_t length, char* out) noexcept {
 
 char* write_value(std::string_view value, ValueType type, char* out) noexcept {
   if (is_folded(type)) {
-    return std::ranges::transform(value, out, fold).out;
+    return std::ranges::transform(value, out, text::to_lower).out;
   }
   std::memcpy(out, value.data(), value.size());
   return out + value.size();
@@ -58,7 +60,7 @@ std::string_view write_key_identity(std::string_view key,
   }
   char* out = room.data();
   for (const char c : key) {
-    *out = fold(c);
+    *out = text::to_lower(c);
     out += c == ' ' ? 0 : 1;
   }
   return {room.data(), static_cast<std::size_t>(out - room.data())};

@@ -34,11 +34,6 @@ std::string_view write_key_identity(std::string_view key,
 // are folded.
 std::vector<std::string_view> values_of_identity(std::string_view identity, std::size_t count);
 
-// Of ASCII letters, the case.
-constexpr char fold(char c) noexcept {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool is_printable_ascii(std::string_view text) noexcept;
 
 // Without the spaces at its end, which a PAD SPACE collation ignores.

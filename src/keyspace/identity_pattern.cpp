@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "keyspace/identity.h"
+#include "text/ascii.h"
 
 namespace cuckooguard::keyspace {
 namespace {
@@ -61,12 +62,6 @@ std::pair<char32_t, std::size_t> first_character(std::string_view text) {
     character = (character << kBitsOfFollowing) | (following & 0x3fU);
   }
   return {character, bytes};
-}
-
-std::string folded(std::string_view text) {
-  std::string result(text);
-  std::ranges::for_each(result, [](char& c) { c = fold(c); });
-  return result;
 }
 
 void write_number(std::uint32_t number, std::string& bytes) {
@@ -143,7 +138,7 @@ IdentityPattern::Value IdentityPattern::exactly(std::string_view value) {
 std::optional<IdentityPattern::Value> IdentityPattern::of_folded(std::string_view value) {
   const std::string_view trimmed = without_trailing_spaces(value);
   if (is_printable_ascii(trimmed)) {
-    return exactly(folded(trimmed));
+    return exactly(text::lower_case(trimmed));
   }
   std::vector<bool> is_in_run(trimmed.size());
   std::size_t run = 0;
@@ -180,8 +175,8 @@ std::optional<IdentityPattern::Value> IdentityPattern::of_folded(std::string_vie
       std::find(is_in_run.rbegin(), is_in_run.rend(), true).base() - is_in_run.begin());
   const std::string_view begin = trimmed.substr(0, std::min(first, certain));
   const std::string_view end = trimmed.substr(last);
-  return Value{.begin = folded(begin.substr(0, kKeptBytes)),
-               .end = folded(end.substr(end.size() - std::min(end.size(), kKeptBytes))),
+  return Value{.begin = text::lower_case(begin.substr(0, kKeptBytes)),
+               .end = text::lower_case(end.substr(end.size() - std::min(end.size(), kKeptBytes))),
                .bytes_min = static_cast<std::uint32_t>(std::min(certain_literals, kValueBytesMax)),
                .bytes_max = static_cast<std::uint32_t>(std::min(literals + run, kValueBytesMax))};
 }

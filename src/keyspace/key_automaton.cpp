@@ -1,5 +1,7 @@
 #include "keyspace/key_automaton.h"
 
+#include "text/ascii.h"
+
 namespace cuckooguard::keyspace {
 namespace {
 
@@ -93,7 +95,7 @@ bool KeyAutomaton::take_value_byte(const Placeholder& placeholder, State& state,
   const bool begins = state.digits == 0 && !state.negative;
   state.negative = state.negative || byte == '-';
   state.digits = byte == '-' ? state.digits : 1;
-  return byte == '-' ? begins : byte >= '0' && byte <= '9';
+  return byte == '-' ? begins : text::is_digit(byte);
 }
 
 bool KeyAutomaton::is_whole_value(const Placeholder& placeholder, const State& state) const {

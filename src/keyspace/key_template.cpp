@@ -7,6 +7,7 @@
 #include "keyspace/canonical_text.h"
 #include "keyspace/identity.h"
 #include "keyspace/printable.h"
+#include "text/ascii.h"
 
 namespace cuckooguard::keyspace {
 namespace {
@@ -23,12 +24,8 @@ constexpr std::array kTypes = {ValueType::uint64,
                                ValueType::bytea};
 
 bool is_name(std::string_view name) {
-  const auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  return !name.empty() && is_letter(name[0]) &&
-         std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
+  return !name.empty() && !text::is_digit(name[0]) &&
+         std::ranges::all_of(name, [](char c) { return text::is_alphanumeric(c) || c == '_'; });
 }
 
 // Where the value that begins at `start` ends, the literal behind it included in the check;

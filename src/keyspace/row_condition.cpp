@@ -5,18 +5,14 @@
 
 #include "keyspace/canonical_text.h"
 #include "keyspace/identity.h"
+#include "text/ascii.h"
 #include "text/number.h"
 
 namespace cuckooguard::keyspace {
 namespace {
 
-bool is_digit(char byte) {
-  return byte >= '0' && byte <= '9';
-}
-
 bool is_name_byte(char byte) {
-  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || is_digit(byte) ||
-         byte == '_' || byte == '$';
+  return text::is_alphanumeric(byte) || byte == '_' || byte == '$';
 }
 
 // With quotes in it doubled.
@@ -26,10 +22,6 @@ std::string quoted(std::string_view text, char quote) {
     all.append(byte == quote ? 2 : 1, byte);
   }
   return all + quote;
-}
-
-bool is_word(std::string_view text, std::string_view word) {
-  return std::ranges::equal(text, word, {}, fold, fold);
 }
 
 constexpr int kBinary = 2;
@@ -111,7 +103,7 @@ class ConditionParser {
       return read_quoted(text_[at_], column) && !column.empty();
     }
     column = read_name();
-    return !column.empty() && !is_digit(column[0]);
+    return !column.empty() && !text::is_digit(column[0]);
   }
 
   bool read_list(RowCondition::Term& term) {
@@ -152,7 +144,7 @@ class ConditionParser {
       return bits.has_value();
     }
     if (read_word("true") || read_word("false")) {
-      literal = is_word(text_.substr(begin, 1), "t") ? "1" : "0";
+      literal = text::equals_in_any_case(text_.substr(begin, 1), "t") ? "1" : "0";
       return true;
     }
     if (text_.substr(at_).starts_with('-')) {
@@ -194,7 +186,7 @@ class ConditionParser {
   bool read_word(std::string_view word) {
     skip_space();
     const std::size_t begin = at_;
-    if (is_word(read_name(), word)) {
+    if (text::equals_in_any_case(read_name(), word)) {
       return true;
     }
     at_ = begin;

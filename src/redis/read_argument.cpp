@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "redis/word.h"
+#include "text/ascii.h"
 #include "text/number.h"
 
 namespace cuckooguard::redis {
@@ -31,8 +32,8 @@ constexpr double kLatitudeMax = 85;  // Redis: 85.05112878
 
 std::optional<std::int64_t> integer(std::string_view text) {
   const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
-  const bool is_canonical =
-      !digits.empty() && is_digit(digits.front()) && (digits.front() != '0' || text.size() == 1);
+  const bool is_canonical = !digits.empty() && text::is_digit(digits.front()) &&
+                            (digits.front() != '0' || text.size() == 1);
   return is_canonical ? text::number_of<std::int64_t>(text) : std::nullopt;
 }
 
@@ -42,7 +43,7 @@ bool is_integer_in(std::string_view text, std::int64_t least, std::int64_t most)
 }
 
 std::size_t count_digits(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin());
+  return static_cast<std::size_t>(std::ranges::find_if_not(text, text::is_digit) - text.begin());
 }
 
 // "" or e, perhaps a sign, and a few digits.

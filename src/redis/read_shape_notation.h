@@ -4,7 +4,7 @@
 #pragma once
 
 #include "redis/read_shape.h"
-#include "redis/word.h"
+#include "text/ascii.h"
 
 namespace cuckooguard::redis {
 
@@ -50,7 +50,7 @@ consteval void ReadShape::add_word(std::string_view word) {
       {.name = "weights", .kind = StepKind::weights},
       {.name = "streams", .kind = StepKind::streams},
   };
-  if (word.front() >= 'a' && word.front() <= 'z') {
+  if (text::is_lower(word.front())) {
     const bool repeats = word.ends_with("...");
     word.remove_suffix(repeats ? 3 : 0);
     for (const Name& name : kNames) {
@@ -65,7 +65,7 @@ consteval void ReadShape::add_word(std::string_view word) {
   steps_.at(step_count_++) = {
       .kind = StepKind::word, .begin = text_bytes_, .size = static_cast<std::uint8_t>(word.size())};
   for (const char c : word) {
-    text_.at(text_bytes_++) = lower_case(c);
+    text_.at(text_bytes_++) = text::to_lower(c);
   }
 }
 

@@ -1,8 +1,6 @@
 #include "redis/reading.h"
 
-#include <algorithm>
-
-#include "redis/word.h"
+#include "text/ascii.h"
 
 namespace cuckooguard::redis {
 namespace {
@@ -55,9 +53,7 @@ const Command* Commands::find_learned(std::string_view name) const {
   if (learned.empty()) {
     return nullptr;
   }
-  std::string lower(name.substr(0, kLearnedNameBytesMax + 1));
-  std::ranges::transform(lower, lower.begin(), lower_case);
-  const auto found = learned.find(lower);
+  const auto found = learned.find(text::lower_case(name.substr(0, kLearnedNameBytesMax + 1)));
   return found == learned.end() ? nullptr : &found->second;
 }
 

@@ -1,5 +1,4 @@
-// Names of options and subcommands, as Redis compares them: ASCII letters in any case; and its
-// digits.
+// Names of options and subcommands, as Redis compares them: ASCII letters in any case.
 //
 // Threads: pure function.
 #pragma once
@@ -7,20 +6,13 @@
 #include <algorithm>
 #include <string_view>
 
+#include "text/ascii.h"
+
 namespace cuckooguard::redis {
-
-constexpr bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-// Only for ASCII letters.
-constexpr char lower_case(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
 
 // `lower` has no upper case letters.
 constexpr bool is_word(std::string_view argument, std::string_view lower) {
-  return std::ranges::equal(argument, lower, [](char a, char b) { return lower_case(a) == b; });
+  return std::ranges::equal(argument, lower, {}, text::to_lower);
 }
 
 // Calls take(word) for each word of a list, as tables have them.

@@ -1,14 +1,13 @@
 // Of a RoutedTransport: where each command goes.
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <utility>
 
 #include "cluster/slot.h"
-#include "redis/word.h"
 #include "routing/routed_texts.h"
 #include "routing/routed_transport.h"
 #include "routing/routing_table.h"
+#include "text/ascii.h"
 
 namespace cuckooguard::routing {
 namespace {
@@ -100,8 +99,7 @@ void RoutedTransport::take_while_subscribed(NodeLink& link, RoutedTo to, std::st
 
 std::string RoutedTransport::not_while_subscribed() const {
   std::string error = "-ERR Can't execute '";
-  std::ranges::transform(
-      worker_.arguments[0].substr(0, kNameShown), std::back_inserter(error), redis::lower_case);
+  error += text::lower_case(worker_.arguments[0].substr(0, kNameShown));
   std::ranges::replace(error, '\r', ' ');
   std::ranges::replace(error, '\n', ' ');
   return error.append(kOnlySubscriptions);

@@ -10,6 +10,7 @@
 #include <sys/file.h>
 
 #include "filter/filter_file.h"
+#include "text/ascii.h"
 #include "text/hex.h"
 #include "text/try.h"
 
@@ -39,8 +40,7 @@ std::string way_to_make(const std::string& path, int error) {
 }
 
 bool is_plain(char byte) {
-  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-         (byte >= '0' && byte <= '9') || byte == '_' || byte == '-';
+  return text::is_alphanumeric(byte) || byte == '_' || byte == '-';
 }
 
 // Every name gives another file's name, whatever bytes it has.

@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "redis/word.h"
+#include "text/ascii.h"
 #include "upstream/inquiry.h"
 #include "upstream/redis_reply.h"
 
@@ -46,8 +45,7 @@ std::optional<Entry> entry_of(const redisReply& reply) {
   };
   Entry entry;
   ListedCommand& listed = entry.listed;
-  std::ranges::transform(
-      text_of(*fields[kName]), std::back_inserter(listed.name), redis::lower_case);
+  listed.name = text::lower_case(text_of(*fields[kName]));
   if (is_position(*fields[kArity])) {
     listed.arity = static_cast<int>(fields[kArity]->integer);
   }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <numbers>
 #include <random>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>

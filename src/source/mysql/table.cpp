@@ -6,8 +6,8 @@
 
 #include "binlog/sql_words.h"
 #include "config/nearest.h"
-#include "keyspace/identity.h"
 #include "mysql/server.h"
+#include "text/ascii.h"
 #include "text/number.h"
 #include "text/try.h"
 
@@ -151,18 +151,15 @@ class Reader {
   std::vector<ForeignKey> all_;
 };
 
-bool is_same_name(std::string_view one, std::string_view other) {
-  return std::ranges::equal(one, other, {}, keyspace::fold, keyspace::fold);
-}
-
 // A generated column may change with any other, and one that is not known may be any.
 bool changes_what_is_read(const TablePlan& table, const ForeignKey& key) {
   const std::vector<std::size_t> read = table.needed();
   const bool reads_generated = std::ranges::any_of(
       read, [&table](std::size_t place) { return table.columns[place].is_generated; });
   return reads_generated || std::ranges::any_of(key.columns, [&](const std::string& name) {
-           const auto column = std::ranges::find_if(
-               table.columns, [&name](const Column& any) { return is_same_name(any.name, name); });
+           const auto column = std::ranges::find_if(table.columns, [&name](const Column& any) {
+             return text::equals_in_any_case(any.name, name);
+           });
            return column == table.columns.end() ||
                   std::ranges::find(read, column->ordinal) != read.end();
          });
@@ -215,11 +212,7 @@ constexpr std::string_view kUniqueKeysSql =
     "SELECT index_name, column_name, index_type FROM information_schema.statistics WHERE "
     "table_schema = DATABASE() AND non_unique = 0 AND table_name = '";
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), keyspace::fold);
-  return result;
-}
+using text::lower_case;
 
 class Planner {
  public:
@@ -256,7 +249,7 @@ class Planner {
       table_.name = wanted_;
       if (row[1] != "BASE TABLE") {
         return std::unexpected("`" + table_.name + "` is no table but a " +
-                               lower(row[1].value_or("thing")) +
+                               lower_case(row[1].value_or("thing")) +
                                ", which the log does not know; name the table behind it");
       }
       if (row[2] != "InnoDB") {
@@ -294,13 +287,13 @@ class Planner {
         literal(table_.name) + "' ORDER BY ordinal_position"));
     for (auto& row : columns) {
       Column column{.name = row[0].value_or(""),
-                    .data_type = lower(row[1].value_or("")),
-                    .column_type = lower(row[2].value_or("")),
+                    .data_type = lower_case(row[1].value_or("")),
+                    .column_type = lower_case(row[2].value_or("")),
                     .charset = row[3].value_or(""),
                     .collation = row[4].value_or("")};
       column.ordinal = table_.columns.size();
       column.nullable = row[5] != "NO";
-      const std::string extra = lower(row[6].value_or(""));
+      const std::string extra = lower_case(row[6].value_or(""));
       column.is_auto_increment = extra.contains("auto_increment");
       column.is_generated = extra.contains("virtual") || extra.contains("stored");
       column.bytes = text::leading_number<std::uint32_t>(row[7]);
@@ -345,8 +338,9 @@ class Planner {
   }
 
   std::expected<std::size_t, std::string> column_named(const std::string& wanted) const {
-    const auto column = std::ranges::find_if(
-        table_.columns, [&wanted](const Column& any) { return lower(any.name) == lower(wanted); });
+    const auto column = std::ranges::find_if(table_.columns, [&wanted](const Column& any) {
+      return text::equals_in_any_case(any.name, wanted);
+    });
     if (column == table_.columns.end()) {
       std::vector<std::string_view> names;
       names.reserve(table_.columns.size());

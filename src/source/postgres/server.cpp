@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "text/ascii.h"
 #include "text/number.h"
 #include "text/try.h"
 
@@ -129,12 +130,8 @@ bool counts_as_standby(std::string_view names) {
   std::string one;
   for (std::size_t i = 0; i <= names.size(); ++i) {
     const char byte = i < names.size() ? names[i] : ',';
-    const bool is_lower = (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') ||
-                          byte == '_' || byte == '*' || byte == '-' || byte == '.';
-    if (is_lower) {
-      one += byte;
-    } else if (byte >= 'A' && byte <= 'Z') {
-      one += static_cast<char>(byte - 'A' + 'a');
+    if (text::is_alphanumeric(byte) || std::string_view("_*-.").contains(byte)) {
+      one += text::to_lower(byte);
     } else if (byte != '"') {
       if (one == "*" || one == kApplicationName) {
         return true;
@@ -388,9 +385,7 @@ constexpr std::size_t kSourceMax = 40;
 std::string named(std::string_view source, std::uint64_t id) {
   std::string name(kSlotPrefix);
   for (const char c : source.substr(0, kSourceMax)) {
-    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-    const bool is_capital = c >= 'A' && c <= 'Z';
-    name += is_letter ? c : is_capital ? static_cast<char>(c - 'A' + 'a') : '_';
+    name += text::is_alphanumeric(c) ? text::to_lower(c) : '_';
   }
   return fmt::format("{}_{:08x}", name, static_cast<std::uint32_t>(id));
 }

@@ -19,6 +19,7 @@
 
 #include "config/password_file.h"
 #include "postgres/server.h"
+#include "text/ascii.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -122,7 +123,7 @@ std::optional<std::string> meddling_variable(const Parameters& ours) {
 
 bool is_state(std::string_view text) {
   return text.size() == 5 && std::ranges::all_of(text, [](char byte) {
-           return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z');
+           return text::is_digit(byte) || text::is_upper(byte);
          });
 }
 

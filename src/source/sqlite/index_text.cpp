@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sqlite/trigger_log.h"
+#include "text/ascii.h"
 
 namespace cuckooguard::source::sqlite {
 namespace {
@@ -17,11 +18,7 @@ std::string_view trimmed(std::string_view text) {
              : text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
-bool is(std::string_view word, std::string_view upper) {
-  return std::ranges::equal(word, upper, [](char a, char b) {
-    return (a >= 'a' && a <= 'z' ? static_cast<char>(a - 'a' + 'A') : a) == b;
-  });
-}
+using text::equals_in_any_case;
 
 // SQLite takes a text for a column's name where a column alone can stand.
 bool is_text_for_a_name(std::string_view part) {
@@ -31,7 +28,8 @@ bool is_text_for_a_name(std::string_view part) {
   const std::size_t end = part.find('\'', 1);
   const std::string_view behind =
       trimmed(part.substr(std::min(end == std::string_view::npos ? end : end + 1, part.size())));
-  return behind.empty() || is(behind.substr(0, std::string_view("COLLATE").size()), "COLLATE");
+  return behind.empty() ||
+         equals_in_any_case(behind.substr(0, std::string_view("COLLATE").size()), "COLLATE");
 }
 
 // One character, quoted text or comment after the other.
@@ -79,8 +77,7 @@ class Tokens {
 };
 
 bool is_in_word(char byte) {
-  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-         (byte >= '0' && byte <= '9') || byte == '_' || byte == '$' ||
+  return text::is_alphanumeric(byte) || byte == '_' || byte == '$' ||
          static_cast<unsigned char>(byte) >= 0x80;
 }
 
@@ -121,7 +118,8 @@ std::string part_of(std::string_view text) {
   text = trimmed(text);
   const std::size_t before = text.find_last_of(" \t\n\f\r)]\"`'");
   const std::string_view last = text.substr(before == std::string_view::npos ? 0 : before + 1);
-  if (before != std::string_view::npos && (is(last, "ASC") || is(last, "DESC"))) {
+  if (before != std::string_view::npos &&
+      (equals_in_any_case(last, "ASC") || equals_in_any_case(last, "DESC"))) {
     text = trimmed(text.substr(0, before + 1));
   }
   return std::string(text);
@@ -163,7 +161,7 @@ std::optional<IndexText> read_index_text(std::string_view create_index) {
   }
   const std::string_view rest = trimmed(text);
   constexpr std::string_view kWhere = "WHERE";
-  if (is(rest.substr(0, kWhere.size()), kWhere)) {
+  if (equals_in_any_case(rest.substr(0, kWhere.size()), kWhere)) {
     result.condition = trimmed(rest.substr(kWhere.size()));
   }
   for (const std::string& part : result.parts) {

@@ -8,25 +8,20 @@
 #include "config/table_pattern.h"
 #include "keyspace/canonical_text.h"
 #include "source/uuid_bytes.h"
+#include "text/ascii.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::sqlite {
 
 namespace {
 
+using text::upper_case;
+
 std::string subject_of(const Column& column) {
   return "column \"" + column.name + "\" of table \"" + column.table + "\" ";
 }
 
 }  // namespace
-
-std::string upper_case(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char byte) {
-    return byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - ('a' - 'A')) : byte;
-  });
-  return result;
-}
 
 bool Column::has_bytes() const {
   const std::string type = upper_case(declared_type);
@@ -147,7 +142,7 @@ Planned<Table> find_table(const Database& database, const std::string& wanted) {
                "",
                [&](const Statement& row) {
                  names.emplace_back(row.bytes(0));
-                 if (upper_case(names.back()) == upper_case(wanted)) {
+                 if (text::equals_in_any_case(names.back(), wanted)) {
                    found = Table{.name = names.back(),
                                  .kind = std::string(row.bytes(1)),
                                  .without_rowid = row.integer(2) != 0,
@@ -206,7 +201,7 @@ Planned<const Column*> column_named(const std::vector<Column>& columns,
                                     const Table& table,
                                     const std::string& wanted) {
   const auto column = std::ranges::find_if(
-      columns, [&wanted](const Column& any) { return upper_case(any.name) == upper_case(wanted); });
+      columns, [&wanted](const Column& any) { return text::equals_in_any_case(any.name, wanted); });
   if (column == columns.end()) {
     std::vector<std::string_view> known;
     std::ranges::transform(columns, std::back_inserter(known), &Column::name);

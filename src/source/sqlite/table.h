@@ -58,9 +58,6 @@ std::optional<std::string> ambiguous(const Column& column,
 // Why the guard and SQL could disagree on what a condition asks of it.
 std::optional<std::string> undecidable(const Column& column, const keyspace::ColumnUse& use);
 
-// Of ASCII letters, as SQL finds names.
-std::string upper_case(std::string_view text);
-
 struct PlannedColumn {
   std::string name;
   bool text_only = false;    // a number in it makes the namespace unsynced

@@ -5,18 +5,14 @@
 #include <string_view>
 #include <utility>
 
-#include "keyspace/identity.h"
 #include "sqlite/trigger_log.h"
+#include "text/ascii.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::sqlite {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), keyspace::fold);
-  return result;
-}
+using text::lower_case;
 
 struct Index {
   std::string name;
@@ -81,7 +77,8 @@ Expected<std::vector<std::string>> column_names(const Database& database,
 UniqueText with_columns(IndexText index, const std::vector<std::string>& names) {
   UniqueText text{.index = std::move(index), .columns = {}};
   std::ranges::copy_if(names, std::back_inserter(text.columns), [&text](const std::string& name) {
-    return std::ranges::find(text.index.words, lower(name), lower) != text.index.words.end();
+    return std::ranges::find(text.index.words, lower_case(name), lower_case) !=
+           text.index.words.end();
   });
   return text;
 }
@@ -94,10 +91,10 @@ Expected<std::vector<UniqueKey>> unique_keys(const Database& database, const std
                        "SELECT name, type, pk FROM pragma_table_xinfo(?1)",
                        table,
                        [&columns](const Statement& row) {
-                         columns.names.push_back(lower(row.bytes(0)));
+                         columns.names.push_back(lower_case(row.bytes(0)));
                          if (row.integer(2) != 0) {
                            columns.primary_key.emplace_back(row.bytes(0));
-                           columns.is_integer = lower(row.bytes(1)) == "integer";
+                           columns.is_integer = lower_case(row.bytes(1)) == "integer";
                          }
                        });
   std::vector<Index> indexes;
