@@ -3,7 +3,7 @@
 
 #include "app/endpoints.h"
 #include "cluster/handover.h"
-#include "keyspace/printable.h"
+#include "text/printable.h"
 #include "upstream/cluster_watch.h"
 
 namespace cuckooguard::app {
@@ -13,7 +13,7 @@ namespace {
 std::string printable_address(const config::Address& address) {
   std::string text = address.text();
   const auto is_plain = [](char c) { return c > ' ' && c <= '~' && c != ',' && c != '"'; };
-  return std::ranges::all_of(text, is_plain) ? text : keyspace::printable(text);
+  return std::ranges::all_of(text, is_plain) ? text : text::printable(text);
 }
 
 std::string address_of(const cluster::Node* node) {

@@ -181,7 +181,7 @@ bool is_plain_name_byte(char c) {
 // It is written in one way only: no quote is doubled in it, and no letter is of another charset.
 bool is_written_as_it_is(std::string_view name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {
-    return c >= ' ' && c <= '~' && c != '`' && c != '"' && c != '\'' && c != '\\';
+    return text::is_printable(c) && c != '`' && c != '"' && c != '\'' && c != '\\';
   });
 }
 

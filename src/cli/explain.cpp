@@ -12,14 +12,14 @@
 #include "keyspace/identity.h"
 #include "keyspace/keyspace.h"
 #include "keyspace/misfit.h"
-#include "keyspace/printable.h"
+#include "text/printable.h"
 #include "text/try.h"
 
 namespace cuckooguard::cli {
 namespace {
 
 using keyspace::Lookup;
-using keyspace::printable;
+using text::printable;
 
 class Lines {
  public:

@@ -29,7 +29,7 @@
 #include "config/table_pattern.h"
 #include "keyspace/identity.h"
 #include "keyspace/misfit.h"
-#include "keyspace/printable.h"
+#include "text/printable.h"
 #include "upstream/not_allowed.h"
 
 namespace cuckooguard::cli {
@@ -344,7 +344,7 @@ class Interview {
     std::vector<std::string_view> names;
     std::ranges::transform(tables_, std::back_inserter(names), &source::KeyedTable::name);
     return {fmt::format("there is no table {} that this user may read{}",
-                        keyspace::printable(wanted),
+                        text::printable(wanted),
                         names.empty() ? "" : config::suggestion(wanted, names))};
   }
 
@@ -363,7 +363,7 @@ class Interview {
     if (!example.empty() &&
         keyspace.match(example, scratch).kind == keyspace::Lookup::Kind::unguarded) {
       return {fmt::format("{} is none of these keys ({}): {}",
-                          keyspace::printable(example),
+                          text::printable(example),
                           answer("--key"),
                           keyspace::misfit_of(keyspace, example).why)};
     }

@@ -8,7 +8,7 @@
 
 #include "cli/output.h"
 #include "config/nearest.h"
-#include "keyspace/printable.h"
+#include "text/printable.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -98,7 +98,7 @@ int PrintConfig::run(const app::Guests& guests) const {
       "# Each setting is followed by where it comes from. What stands behind a # has no value, or "
       "is a secret.\n"
       "{}",
-      keyspace::printable(config.path, kPathBytesMax),
+      text::printable(config.path, kPathBytesMax),
       config::print_settings(read->settings));
   return 0;
 }

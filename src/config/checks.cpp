@@ -6,7 +6,7 @@
 
 #include "config/nearest.h"
 #include "config/read_config.h"
-#include "keyspace/printable.h"
+#include "text/printable.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -112,7 +112,7 @@ void check_source(const Config& config,
       const std::vector<std::string_view> names(places.sources.begin(), places.sources.end());
       report.add(here.from,
                  "from: there is no source {}{}",
-                 keyspace::printable(space.source.from),
+                 text::printable(space.source.from),
                  suggestion(space.source.from, names));
     }
     return;
@@ -313,7 +313,7 @@ void check_filter_keys(const Config& config, const Places& places, Report& repor
     if (same != space) {
       report.add(here->commands,
                  "commands: {} is the filter of namespace {} already",
-                 keyspace::printable(key),
+                 text::printable(key),
                  same->name);
     }
     const bool is_filled = std::ranges::any_of(
@@ -322,7 +322,7 @@ void check_filter_keys(const Config& config, const Places& places, Report& repor
     if (is_filled) {
       report.add(here->commands,
                  "commands: {} is a filter that the application fills, by filters.named",
-                 keyspace::printable(key));
+                 text::printable(key));
     }
   }
 }

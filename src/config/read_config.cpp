@@ -8,7 +8,7 @@
 #include "config/nearest.h"
 #include "config/section_table.h"
 #include "keyspace/keyspace.h"
-#include "keyspace/printable.h"
+#include "text/printable.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -70,7 +70,7 @@ void read_named(const Section& section, FilledFilters& out) {
     if (is_twice) {
       each.report(entry.place,
                   fmt::format("named: {} is the key of another filter already",
-                              keyspace::printable(filter.redis_key())));
+                              text::printable(filter.redis_key())));
     }
     out.named.push_back(std::move(filter));
   }

@@ -9,7 +9,7 @@
 #include "config/nearest.h"
 #include "config/read_config.h"
 #include "config/section_table.h"
-#include "keyspace/printable.h"
+#include "text/printable.h"
 #include "text/try.h"
 
 namespace cuckooguard::config {
@@ -84,7 +84,7 @@ void read_columns(const Section& section,
     if (std::ranges::count(placeholders, column.key) == 0 && !keys.empty()) {
       section.report(column.place,
                      fmt::format("columns: no template in keys has a placeholder {}{}",
-                                 keyspace::printable(column.key),
+                                 text::printable(column.key),
                                  suggestion(column.key, placeholders)));
       continue;
     }
@@ -103,7 +103,7 @@ void read_tables(const Section& section, std::vector<std::string>& out) {
       section.report(item.place, fmt::format("table: \"\" {}", text.error()));
     } else if (std::ranges::find(out, item.text) != out.end()) {
       section.report(item.place,
-                     fmt::format("table: {} is named twice", keyspace::printable(item.text)));
+                     fmt::format("table: {} is named twice", text::printable(item.text)));
     } else {
       out.push_back(std::move(item.text));
     }
@@ -270,7 +270,7 @@ std::vector<Place> read_key_templates(const Section& section,
     } else {
       section.report(
           item.at(parsed.error().offset),
-          fmt::format("{}: {} {}", key, keyspace::printable(item.text), parsed.error().what));
+          fmt::format("{}: {} {}", key, text::printable(item.text), parsed.error().what));
     }
   }
   return places;

@@ -10,9 +10,10 @@
 
 #include "config/absent_presets.h"
 #include "config/nearest.h"
-#include "keyspace/printable.h"
+#include "text/ascii.h"
 #include "text/hex.h"
 #include "text/number.h"
+#include "text/printable.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -85,10 +86,6 @@ std::string in_largest_unit(std::uint64_t value, std::span<const Unit> units) {
   return fmt::format("{}{}", value / unit.factor, unit.name);
 }
 
-bool is_text(char byte) {
-  return byte >= ' ' && byte <= '~';
-}
-
 template <typename Count>
 std::string text_or_auto(const std::optional<Count>& count) {
   return count ? text_of(*count) : "auto";
@@ -97,7 +94,7 @@ std::string text_or_auto(const std::optional<Count>& count) {
 }  // namespace
 
 std::string shown(std::string_view text) {
-  return text.find('@') != std::string_view::npos ? "the value" : keyspace::printable(text);
+  return text.find('@') != std::string_view::npos ? "the value" : text::printable(text);
 }
 
 Parsed<std::chrono::milliseconds> parse_duration(std::string_view text) {
@@ -359,8 +356,8 @@ std::string text_of(const AbsentReply& reply) {
   if (reply.preset != nullptr) {
     return std::string(reply.preset->name);
   }
-  return std::ranges::all_of(reply.bytes, is_text) ? "bytes:" + reply.bytes
-                                                   : "hex:" + text::hex_of(reply.bytes);
+  return std::ranges::all_of(reply.bytes, text::is_printable) ? "bytes:" + reply.bytes
+                                                              : "hex:" + text::hex_of(reply.bytes);
 }
 
 std::string text_of(const FreshIds& window) {

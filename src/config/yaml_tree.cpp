@@ -15,7 +15,7 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
-#include "config/utf8.h"
+#include "text/utf8.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -166,7 +166,7 @@ class TreeBuilder : public YAML::EventHandler {
 std::optional<Place> first_non_text(std::string_view text) {
   Place place{1, 1};
   while (!text.empty()) {
-    const std::size_t bytes = utf8_character_bytes(text);
+    const std::size_t bytes = text::utf8_character_bytes(text);
     if (bytes == 0 || text[0] == '\0') {
       return place;
     }

@@ -82,7 +82,7 @@ std::vector<std::string_view> values_of_identity(std::string_view identity, std:
 }
 
 bool is_printable_ascii(std::string_view text) noexcept {
-  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+  return std::ranges::all_of(text, text::is_printable);
 }
 
 std::string_view without_trailing_spaces(std::string_view text) noexcept {

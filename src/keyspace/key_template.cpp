@@ -6,8 +6,8 @@
 
 #include "keyspace/canonical_text.h"
 #include "keyspace/identity.h"
-#include "keyspace/printable.h"
 #include "text/ascii.h"
+#include "text/printable.h"
 
 namespace cuckooguard::keyspace {
 namespace {
@@ -200,7 +200,7 @@ class TemplateParser {
     if (!is_name(found.name)) {
       return TemplateError{
           0,
-          "has a placeholder " + printable(found.name) +
+          "has a placeholder " + text::printable(found.name) +
               ": a name is letters, digits and '_', and does not begin with a digit"};
     }
     std::string_view rest = inside.substr(name_end);
@@ -213,7 +213,7 @@ class TemplateParser {
       found.type = *type;
     } else if (!rest.empty() && !found.rest) {
       return TemplateError{name_end,
-                           "has " + printable(inside.substr(name_end)) +
+                           "has " + text::printable(inside.substr(name_end)) +
                                " behind a placeholder's name: it can be :uint64, :int64, :uuid, "
                                ":numeric, :date, :bytea, :rest or |ci"};
     }
@@ -249,14 +249,14 @@ class TemplateParser {
     // Another spelling of a value must end in the same place, and must not move the end of one
     // before it; only ':' is never part of one.
     if (has_spellings(before.type) && before.literal_after[0] != ':') {
-      return "has " + before.text() + " before " + printable(before.literal_after) +
+      return "has " + before.text() + " before " + text::printable(before.literal_after) +
              ": only a ':' can follow " + std::string(suffix_of(before.type)) +
              ", unless it is last";
     }
     const auto other_end = std::ranges::find_if(
         placeholders, [](const Placeholder& each) { return each.literal_after[0] != ':'; });
     if (is_of_own_type(found.type) && other_end != placeholders.end()) {
-      return "has " + other_end->text() + " before " + printable(other_end->literal_after) +
+      return "has " + other_end->text() + " before " + text::printable(other_end->literal_after) +
              " and " + found.text() + " behind: only a ':' can stand between a value and " +
              found.text();
     }

@@ -4,7 +4,7 @@
 
 #include "keyspace/keyspace.h"
 #include "keyspace/overlap.h"
-#include "keyspace/printable.h"
+#include "text/printable.h"
 
 namespace cuckooguard::keyspace {
 namespace {
@@ -31,15 +31,16 @@ std::optional<std::string> difference(const KeyTemplate& first, const KeyTemplat
     }
     const Placeholder* const found = find(other, wanted.name);
     if (found == nullptr) {
-      return "does not name {" + wanted.name + "}, as " + printable(first.text()) + " does";
+      return "does not name {" + wanted.name + "}, as " + text::printable(first.text()) + " does";
     }
     if (found->type != wanted.type) {
-      return "has " + found->text() + ", but " + printable(first.text()) + " has " + wanted.text();
+      return "has " + found->text() + ", but " + text::printable(first.text()) + " has " +
+             wanted.text();
     }
   }
   for (const Placeholder& placeholder : other.placeholders()) {
     if (!placeholder.wildcard && find(first, placeholder.name) == nullptr) {
-      return "names {" + placeholder.name + "}, but " + printable(first.text()) + " does not";
+      return "names {" + placeholder.name + "}, but " + text::printable(first.text()) + " does not";
     }
   }
   return std::nullopt;
@@ -53,7 +54,7 @@ bool splits_spellings(const KeyTemplate& one, const KeyTemplate& other) {
 }
 
 std::string example_text(const std::string& key) {
-  return key.empty() ? std::string() : ", for example " + printable(key);
+  return key.empty() ? std::string() : ", for example " + text::printable(key);
 }
 
 std::optional<std::string> conflict(const KeyTemplate& earlier, const KeyTemplate& later) {
@@ -66,10 +67,10 @@ std::optional<std::string> conflict(const KeyTemplate& earlier, const KeyTemplat
     return std::nullopt;
   }
   if (same_length) {
-    return "can match the same key as " + printable(earlier.text()) + example_text(*key) +
+    return "can match the same key as " + text::printable(earlier.text()) + example_text(*key) +
            ", and neither has the longer literal prefix: make their literals differ";
   }
-  return "and " + printable(earlier.text()) + " can match the same key" + example_text(*key) +
+  return "and " + text::printable(earlier.text()) + " can match the same key" + example_text(*key) +
          ": no longer prefix may take keys from a template with |ci, :uuid, :numeric, :date or "
          ":bytea, since other spellings would stay behind";
 }
@@ -90,7 +91,7 @@ std::vector<KeyspaceError> check_namespaces(std::span<const NamespaceTemplates> 
     for (std::size_t t = 0; t < templates.size(); ++t) {
       members.push_back({&templates[t], n, t});
       if (const auto what = difference(templates[0], templates[t])) {
-        add_error(members.back(), printable(templates[t].text()) + " " + *what);
+        add_error(members.back(), text::printable(templates[t].text()) + " " + *what);
       }
     }
   }
@@ -105,7 +106,7 @@ std::vector<KeyspaceError> check_namespaces(std::span<const NamespaceTemplates> 
       const KeyTemplate& first = *members[earlier].key_template;
       const KeyTemplate& second = *members[later].key_template;
       if (const auto what = conflict(first, second)) {
-        add_error(members[later], printable(second.text()) + " " + *what);
+        add_error(members[later], text::printable(second.text()) + " " + *what);
         break;  // one reason is enough
       }
     }

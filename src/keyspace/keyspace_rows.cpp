@@ -7,7 +7,7 @@
 #include "keyspace/canonical_text.h"
 #include "keyspace/identity.h"
 #include "keyspace/keyspace.h"
-#include "keyspace/printable.h"
+#include "text/printable.h"
 
 namespace cuckooguard::keyspace {
 namespace {
@@ -16,7 +16,7 @@ std::string row_text(std::span<const std::string> columns,
                      std::span<const std::string_view> values) {
   std::string text;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    text += (text.empty() ? "row " : ", ") + columns[i] + "=" + printable(values[i]);
+    text += (text.empty() ? "row " : ", ") + columns[i] + "=" + text::printable(values[i]);
   }
   return text;
 }
@@ -321,7 +321,7 @@ std::optional<RowError> Keyspace::Row::add_values(const Keyspace& keyspace,
   const auto refusal = [&] {
     return error(RowError::Reason::does_not_parse_back,
                  index,
-                 "by template " + printable(key_template.text()) +
+                 "by template " + text::printable(key_template.text()) +
                      " a value is empty, has a ':', or has the literal that should end it");
   };
   if (key.size() > kKeyBytesMax) {  // another spelling, or what |ci takes for a row, may be shorter

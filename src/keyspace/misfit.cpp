@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "keyspace/canonical_text.h"
-#include "keyspace/printable.h"
+#include "text/printable.h"
 
 namespace cuckooguard::keyspace {
 namespace {
@@ -117,15 +117,15 @@ std::string text_of(const Nearest& nearest) {
   switch (ceasing.why) {
     case Why::prefix:
       return "the template has " +
-             printable(nearest.key_template->literal_prefix().substr(ceasing.byte));
+             text::printable(nearest.key_template->literal_prefix().substr(ceasing.byte));
     case Why::empty_value:
       return "the value of " + name + " is empty";
     case Why::colon:
       return "the value of " + name + " would hold a ':'; {" + ceasing.placeholder->name +
              ":rest} may";
     case Why::literal:
-      return "the template has " + printable(ceasing.placeholder->literal_after) + " behind " +
-             name;
+      return "the template has " + text::printable(ceasing.placeholder->literal_after) +
+             " behind " + name;
     case Why::more:
       return "the template ends";
     case Why::not_an_integer:
@@ -156,7 +156,7 @@ Misfit misfit_of(const Keyspace& keyspace, std::string_view key) {
   return {.nearest = nearest.key_template->text() + " of namespace " + keyspace.name(nearest.ns),
           .why = byte >= key.size() ? what
                                     : "at byte " + std::to_string(byte) + ", before " +
-                                          printable(key.substr(byte)) + ", " + what};
+                                          text::printable(key.substr(byte)) + ", " + what};
 }
 
 }  // namespace cuckooguard::keyspace

@@ -6,17 +6,16 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "config/utf8.h"
+#include "text/ascii.h"
 #include "text/hex.h"
+#include "text/utf8.h"
 
 namespace cuckooguard::log {
 namespace {
 
 constexpr std::string_view kCut = "...";
 
-bool is_printable(char byte) {
-  return byte >= ' ' && byte <= '~';
-}
+using text::is_printable;
 
 bool needs_quotes(std::string_view text) {
   return text.empty() || !std::ranges::all_of(text, [](char byte) {
@@ -64,7 +63,7 @@ void append_text(std::string& out, std::string_view text) {
 void append_json(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
-    const std::size_t bytes = config::utf8_character_bytes(text);
+    const std::size_t bytes = text::utf8_character_bytes(text);
     const char first = text[0];
     if (const char escape = short_escape(first)) {
       out += '\\';

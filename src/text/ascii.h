@@ -1,5 +1,4 @@
-// Letters and digits of ASCII, whatever the locale is. All other bytes are neither, and have no
-// case.
+// Bytes of ASCII, whatever the locale is. All others are no letters, and have no case.
 //
 // Threads: pure functions.
 #pragma once
@@ -24,6 +23,9 @@ constexpr bool is_letter(char c) noexcept {
 }
 constexpr bool is_alphanumeric(char c) noexcept {
   return is_letter(c) || is_digit(c);
+}
+constexpr bool is_printable(char c) noexcept {
+  return c >= ' ' && c <= '~';
 }
 constexpr char to_lower(char c) noexcept {
   return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;

@@ -2,8 +2,8 @@
 
 #include <boost/json.hpp>
 
-#include "config/utf8.h"
-#include "keyspace/printable.h"
+#include "text/printable.h"
+#include "text/utf8.h"
 #include "views/totals.h"
 
 namespace cuckooguard::views {
@@ -16,8 +16,8 @@ constexpr std::size_t kTextBytesMax = 1024;
 // A database's words may be in any encoding: what is no UTF-8, which the serializer would not find
 // out, is escaped.
 json::value text_of(const std::string& text) {
-  return config::is_utf8(text) ? json::value(text)
-                               : json::value(keyspace::printable(text, kTextBytesMax));
+  return text::is_utf8(text) ? json::value(text)
+                             : json::value(text::printable(text, kTextBytesMax));
 }
 
 struct JsonValue {

@@ -12,7 +12,7 @@
 #include "filter/key_hash.h"
 #include "filter_tool/commands.h"
 #include "keyspace/keyspace.h"
-#include "keyspace/printable.h"
+#include "text/printable.h"
 #include "text/try.h"
 
 namespace cuckooguard::cli {
@@ -116,7 +116,7 @@ std::expected<std::string, std::string> inspect_filter(const InspectFilter& opti
   line("full", facts->full ? "yes: it answers `may exist` to everything" : "no");
   line("secret_id", fmt::format("{:016x}", facts->secret_id));
   line("definition", fmt::format("{:016x}", facts->label.definition_hash));
-  line("position", keyspace::printable(facts->label.source_position, filter::kSourcePositionMax));
+  line("position", text::printable(facts->label.source_position, filter::kSourcePositionMax));
   line("checksums", "verified");
   return text;
 }

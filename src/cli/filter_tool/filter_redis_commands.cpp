@@ -17,14 +17,14 @@
 #include "filter_tool/whole_file.h"
 #include "formats/bitmap_filter.h"
 #include "formats/formats.h"
-#include "keyspace/printable.h"
 #include "text/number.h"
+#include "text/printable.h"
 #include "text/try.h"
 
 namespace cuckooguard::cli {
 namespace {
 
-using keyspace::printable;
+using text::printable;
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
 constexpr std::uint64_t kBitmapBytesMax = foreign::kRedisBitsMax / 8;

@@ -10,7 +10,7 @@
 #include "filter_tool/commands.h"
 #include "filter_tool/whole_file.h"
 #include "foreign/format.h"
-#include "keyspace/printable.h"
+#include "text/printable.h"
 #include "text/try.h"
 
 namespace cuckooguard::cli {
@@ -137,8 +137,7 @@ bool ForeignFile::has_shape_in_redis() const {
 }
 
 std::string ForeignFile::refused_item(std::string_view item) const {
-  return keyspace::printable(item) + " " +
-         std::string(known() == nullptr ? "" : known()->why_no_item);
+  return text::printable(item) + " " + std::string(known() == nullptr ? "" : known()->why_no_item);
 }
 
 std::string told(const foreign::Facts& facts) {

@@ -8,7 +8,7 @@
 
 #include <boost/locale/utf.hpp>
 
-namespace cuckooguard::config {
+namespace cuckooguard::text {
 
 // The number of bytes of the character at the front of `text`, which is not empty; 0 if it does not
 // begin with one. NUL is a character of one byte.
@@ -31,4 +31,4 @@ inline bool is_utf8(std::string_view text) {
   return true;
 }
 
-}  // namespace cuckooguard::config
+}  // namespace cuckooguard::text

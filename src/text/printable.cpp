@@ -1,8 +1,9 @@
-#include "keyspace/printable.h"
+#include "text/printable.h"
 
+#include "text/ascii.h"
 #include "text/hex.h"
 
-namespace cuckooguard::keyspace {
+namespace cuckooguard::text {
 
 std::string printable(std::string_view bytes, std::size_t bytes_max) {
   std::string text = "\"";
@@ -10,11 +11,11 @@ std::string printable(std::string_view bytes, std::size_t bytes_max) {
     if (c == '"' || c == '\\') {
       text += '\\';
       text += c;
-    } else if (c >= ' ' && c <= '~') {
+    } else if (is_printable(c)) {
       text += c;
     } else {
       text += "\\x";
-      text::append_hex(text, static_cast<unsigned char>(c));
+      append_hex(text, static_cast<unsigned char>(c));
     }
   }
   text += '"';
@@ -24,4 +25,4 @@ std::string printable(std::string_view bytes, std::size_t bytes_max) {
   return text;
 }
 
-}  // namespace cuckooguard::keyspace
+}  // namespace cuckooguard::text

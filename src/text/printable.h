@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-namespace cuckooguard::keyspace {
+namespace cuckooguard::text {
 
 inline constexpr std::size_t kPrintableBytesMax = 64;
 
 std::string printable(std::string_view bytes, std::size_t bytes_max = kPrintableBytesMax);
 
-}  // namespace cuckooguard::keyspace
+}  // namespace cuckooguard::text

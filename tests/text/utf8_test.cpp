@@ -1,8 +1,8 @@
-#include "config/utf8.h"
+#include "text/utf8.h"
 
 #include <gtest/gtest.h>
 
-namespace cuckooguard::config {
+namespace cuckooguard::text {
 namespace {
 
 TEST(Utf8, is_text_of_whole_characters_in_their_shortest_form) {
@@ -19,4 +19,4 @@ TEST(Utf8, is_text_of_whole_characters_in_their_shortest_form) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::config
+}  // namespace cuckooguard::text

@@ -1,10 +1,10 @@
-#include "keyspace/printable.h"
+#include "text/printable.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-namespace cuckooguard::keyspace {
+namespace cuckooguard::text {
 namespace {
 
 TEST(Printable, bytes_that_could_forge_a_log_line_are_escaped) {
@@ -20,4 +20,4 @@ TEST(Printable, long_text_is_cut_and_its_length_told) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::keyspace
+}  // namespace cuckooguard::text
