@@ -341,11 +341,9 @@ class Interview {
       return {};
     }
     const std::string wanted = answer("--table");
-    std::vector<std::string_view> names;
-    std::ranges::transform(tables_, std::back_inserter(names), &source::KeyedTable::name);
     return {fmt::format("there is no table {} that this user may read{}",
                         text::printable(wanted),
-                        names.empty() ? "" : config::suggestion(wanted, names))};
+                        config::suggestion(wanted, tables_, &source::KeyedTable::name))};
   }
 
   Words about_keys() const {

@@ -109,11 +109,10 @@ void check_source(const Config& config,
   if (source == nullptr) {
     const bool was_read = std::ranges::count(places.sources, space.source.from) > 0;
     if (!was_read && !space.source.from.empty()) {
-      const std::vector<std::string_view> names(places.sources.begin(), places.sources.end());
       report.add(here.from,
                  "from: there is no source {}{}",
                  text::printable(space.source.from),
-                 suggestion(space.source.from, names));
+                 suggestion(space.source.from, places.sources, std::identity()));
     }
     return;
   }

@@ -1,8 +1,5 @@
 #include "config/nearest.h"
 
-#include <algorithm>
-#include <vector>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -2,9 +2,9 @@
 // furthest, and what that template has there instead. In words, for people who look for the reason:
 // a typing error in a template is a guard that guards nothing.
 //
-// Threads: pure function. Limits: bytes of the key are shown escaped and cut (text/printable.h). Clients
-// may ask: of the templates whose literal prefix the key has, the first 64 are looked at, of the
-// others the prefix alone.
+// Threads: pure function. Limits: bytes of the key are shown escaped and cut (text/printable.h).
+// Clients may ask: of the templates whose literal prefix the key has, the first 64 are looked at,
+// of the others the prefix alone.
 #pragma once
 
 #include <string>

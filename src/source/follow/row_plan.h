@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,12 @@ struct RowPlan {
   bool is_null_only(std::size_t column) const;
   bool operator==(const RowPlan&) const = default;
 };
+
+// The name that a row of a server's answer has; empty: NULL.
+inline std::string_view first_of(const std::vector<std::optional<std::string>>& row) {
+  const std::optional<std::string>& name = row.front();
+  return name ? std::string_view(*name) : std::string_view();
+}
 
 // That `deletes: trusted` is not wanted, or may be.
 std::expected<void, std::string> distrusted(const RowPlan& plan,

@@ -1,7 +1,6 @@
 #include "mysql/table.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "binlog/sql_words.h"
@@ -265,13 +264,8 @@ class Planner {
   Planned<void> no_table() {
     const auto tables = TRY(connection_.ask(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"));
-    std::vector<std::string_view> names;
-    for (const auto& row : tables) {
-      const std::optional<std::string>& name = row[0];
-      names.emplace_back(name ? std::string_view(*name) : std::string_view{});
-    }
     return std::unexpected("there is no table `" + wanted_ + "`, or no right to SELECT from it" +
-                           config::suggestion(wanted_, names));
+                           config::suggestion(wanted_, tables, first_of));
   }
 
   Planned<void> read_foreign_keys() {
@@ -342,13 +336,8 @@ class Planner {
       return text::equals_in_any_case(any.name, wanted);
     });
     if (column == table_.columns.end()) {
-      std::vector<std::string_view> names;
-      names.reserve(table_.columns.size());
-      for (const Column& any : table_.columns) {
-        names.emplace_back(any.name);
-      }
       return std::unexpected("table `" + table_.name + "` has no column `" + wanted + "`" +
-                             config::suggestion(wanted, names));
+                             config::suggestion(wanted, table_.columns, &Column::name));
     }
     return column->ordinal;
   }

@@ -329,13 +329,8 @@ class Planner {
     if (tables.empty()) {
       return std::unexpected("there is no schema \"" + place_.schema + "\" in this database");
     }
-    std::vector<std::string_view> names;
-    for (const auto& row : tables) {
-      const std::optional<std::string>& name = row[0];
-      names.emplace_back(name ? std::string_view(*name) : std::string_view{});
-    }
     return std::unexpected("there is no table \"" + wanted_ + "\" in the schema \"" +
-                           place_.schema + "\"" + config::suggestion(wanted_, names));
+                           place_.schema + "\"" + config::suggestion(wanted_, tables, first_of));
   }
 
   Planned<void> check_tables_below() { return postgres::check_tables_below(connection_, table_); }
@@ -464,10 +459,8 @@ class Planner {
                                         " SET (publish_generated_columns = stored)"
                                   : ""));
     }
-    std::vector<std::string_view> names;
-    std::ranges::transform(table_.columns, std::back_inserter(names), &Column::name);
     return std::unexpected(subject() + "has no column \"" + wanted + "\"" +
-                           config::suggestion(wanted, names));
+                           config::suggestion(wanted, table_.columns, &Column::name));
   }
 
   auto finder() const {

@@ -1,7 +1,6 @@
 #include "sqlite/table.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "config/nearest.h"
@@ -129,10 +128,6 @@ struct Table {
   bool strict = false;
 };
 
-std::vector<std::string_view> views_of(const std::vector<std::string>& names) {
-  return {names.begin(), names.end()};
-}
-
 Planned<Table> find_table(const Database& database, const std::string& wanted) {
   std::vector<std::string> names;
   std::optional<Table> found;
@@ -151,7 +146,7 @@ Planned<Table> find_table(const Database& database, const std::string& wanted) {
                }));
   if (!found) {
     return std::unexpected("there is no table \"" + wanted + "\"" +
-                           config::suggestion(wanted, views_of(names)));
+                           config::suggestion(wanted, names, std::identity()));
   }
   if (found->kind == "view") {
     return std::unexpected("\"" + wanted +
@@ -203,10 +198,8 @@ Planned<const Column*> column_named(const std::vector<Column>& columns,
   const auto column = std::ranges::find_if(
       columns, [&wanted](const Column& any) { return text::equals_in_any_case(any.name, wanted); });
   if (column == columns.end()) {
-    std::vector<std::string_view> known;
-    std::ranges::transform(columns, std::back_inserter(known), &Column::name);
     return std::unexpected("table \"" + table.name + "\" has no column \"" + wanted + "\"" +
-                           config::suggestion(wanted, known));
+                           config::suggestion(wanted, columns, &Column::name));
   }
   return &*column;
 }
