@@ -7,6 +7,7 @@
 #include "text/ascii.h"
 #include "text/hex.h"
 #include "text/number.h"
+#include "text/words.h"
 
 namespace cuckooguard::binlog {
 
@@ -52,19 +53,12 @@ void print_uuid(const std::array<std::uint8_t, 16>& uuid, std::string& out) {
 }
 
 std::string_view trim(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+  return text::trimmed(text, kBlanks);
 }
 
 // What is before the next `separator`, which goes as well.
 std::string_view take_until(std::string_view& text, char separator) {
-  const std::size_t at = text.find(separator);
-  const std::string_view taken = text.substr(0, at);
-  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
-  return trim(taken);
+  return trim(text::take_word(text, separator));
 }
 
 }  // namespace

@@ -46,4 +46,16 @@ bool matches_any_table(std::span<const std::string> patterns,
   });
 }
 
+void add_missing_names(std::span<const std::string> wanted,
+                       NameCase names,
+                       std::vector<std::string>& tables) {
+  for (const std::string& name : wanted) {
+    const bool is_there = std::ranges::any_of(
+        tables, [&](const std::string& table) { return matches_table(name, table, names); });
+    if (!is_there && !is_table_pattern(name)) {
+      tables.push_back(name);
+    }
+  }
+}
+
 }  // namespace cuckooguard::config

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cuckooguard::config {
 
@@ -23,5 +24,10 @@ bool matches_table(std::string_view pattern, std::string_view name, NameCase nam
 bool matches_any_table(std::span<const std::string> patterns,
                        std::string_view name,
                        NameCase names);
+
+// Adds those of `wanted` that are no patterns, and that no table is called, as they are.
+void add_missing_names(std::span<const std::string> wanted,
+                       NameCase names,
+                       std::vector<std::string>& tables);
 
 }  // namespace cuckooguard::config

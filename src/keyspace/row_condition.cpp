@@ -7,6 +7,7 @@
 #include "keyspace/identity.h"
 #include "text/ascii.h"
 #include "text/number.h"
+#include "text/words.h"
 
 namespace cuckooguard::keyspace {
 namespace {
@@ -15,14 +16,7 @@ bool is_name_byte(char byte) {
   return text::is_alphanumeric(byte) || byte == '_' || byte == '$';
 }
 
-// With quotes in it doubled.
-std::string quoted(std::string_view text, char quote) {
-  std::string all(1, quote);
-  for (const char byte : text) {
-    all.append(byte == quote ? 2 : 1, byte);
-  }
-  return all + quote;
-}
+using text::quoted;
 
 constexpr int kBinary = 2;
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "text/ascii.h"
+#include "text/words.h"
 
 namespace cuckooguard::redis {
 
@@ -19,9 +20,7 @@ constexpr bool is_word(std::string_view argument, std::string_view lower) {
 template <class Take>
 constexpr void for_each_word(std::string_view words, Take take, char separator = ' ') {
   while (!words.empty()) {
-    const std::string_view word = words.substr(0, words.find(separator));
-    take(word);
-    words.remove_prefix(std::min(words.size(), word.size() + 1));
+    take(text::take_word(words, separator));
   }
 }
 constexpr bool is_any_of(std::string_view argument, std::string_view words, char separator = ' ') {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "text/words.h"
 #include "upstream/inquiry.h"
 #include "upstream/redis_reply.h"
 
@@ -19,11 +20,9 @@ std::vector<std::string> strings_of(const redisReply& reply) {
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    if (!word.empty()) {
+    if (const std::string_view word = text::take_word(text); !word.empty()) {
       words.emplace_back(word);
     }
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
   }
   return words;
 }

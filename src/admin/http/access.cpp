@@ -8,16 +8,13 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/beast/core/string.hpp>
 
+#include "text/words.h"
+
 namespace cuckooguard::http {
 namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
 constexpr std::string_view kScheme = "bearer ";
-
-std::string_view trimmed(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
-  return text.substr(0, text.find_last_not_of(kSpace) + 1);
-}
 
 bool has_scheme(std::string_view authorization) {
   return boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme);
@@ -64,8 +61,9 @@ BearerToken::Verdict BearerToken::judge(std::string_view authorization) const {
   if (!token) {
     return Verdict::unreadable;
   }
-  return is_equal(trimmed(authorization.substr(kScheme.size())), *token) ? Verdict::allowed
-                                                                         : Verdict::wrong;
+  return is_equal(text::trimmed(authorization.substr(kScheme.size()), kSpace), *token)
+             ? Verdict::allowed
+             : Verdict::wrong;
 }
 
 std::expected<std::string, std::string> BearerToken::read() const {
@@ -75,8 +73,8 @@ std::expected<std::string, std::string> BearerToken::read() const {
     return std::unexpected(file ? "it is larger than " + std::to_string(kTokenBytesMax) + " bytes"
                                 : "it cannot be read: " + std::generic_category().message(errno));
   }
-  const std::string_view word =
-      trimmed(std::string_view(text).substr(0, static_cast<std::size_t>(file.gcount())));
+  const std::string_view word = text::trimmed(
+      std::string_view(text).substr(0, static_cast<std::size_t>(file.gcount())), kSpace);
   if (word.empty()) {
     return std::unexpected("it is empty");
   }

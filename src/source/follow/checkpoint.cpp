@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "text/number.h"
+#include "text/words.h"
 
 namespace cuckooguard::source {
 
@@ -36,12 +37,8 @@ std::uint64_t Definition::hash() const {
 
 namespace {
 
-// The first line of `text`, taken from it.
 std::string_view take_line(std::string_view& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return line;
+  return text::take_word(text, '\n');
 }
 
 std::vector<std::string> take_resume(std::string_view& text) {

@@ -10,6 +10,7 @@
 #include "config/password_file.h"
 #include "text/number.h"
 #include "text/try.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::mysql {
 
@@ -386,11 +387,7 @@ Error Connection::error() const {
 }
 
 std::string quoted_name(std::string_view name) {
-  std::string all = "`";
-  for (const char byte : name) {
-    all.append(byte == '`' ? 2 : 1, byte);
-  }
-  return all + "`";
+  return text::quoted(name, '`');
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "text/number.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::mysql {
 namespace {
@@ -17,12 +18,7 @@ XXH3_state_t* xxh3(void* state) {
   return static_cast<XXH3_state_t*>(state);
 }
 
-std::string_view take_word(std::string_view& text) {
-  const std::size_t end = std::min(text.find(' '), text.size());
-  const std::string_view word = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return word;
-}
+using text::take_word;
 
 template <class Number>
 bool is_number(std::string_view word, Number& number) {

@@ -1,12 +1,12 @@
 #include "mysql/read_view.h"
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <utility>
 
 #include "mysql/server.h"
 #include "mysql/server_probe.h"
+#include "text/number.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::mysql {
@@ -62,13 +62,12 @@ Expected<Committed> committed(const Answer& status) {
   Committed word;
   for (const auto& row : status) {
     const std::string name = row[0].value_or("");
-    const std::string value = row[1].value_or("0");
     if (name.ends_with("snapshot_file")) {
-      word.place.file = value;
+      word.place.file = row[1].value_or("0");
     } else if (name.ends_with("snapshot_position")) {
-      word.place.position = std::strtoull(value.c_str(), nullptr, 10);
+      word.place.position = text::leading_number(row[1]);
     } else if (name.ends_with("group_commits")) {
-      word.group_commits = std::strtoull(value.c_str(), nullptr, 10);
+      word.group_commits = text::leading_number(row[1]);
     }
   }
   if (word.place.file.empty() || word.place.position == 0) {
@@ -89,9 +88,8 @@ std::set<binlog::Xid> listed_xids(const Answer& rows) {
   std::set<binlog::Xid> all;
   for (const auto& row : rows) {
     const std::string data = row[3].value_or("");
-    const std::size_t global = std::strtoull(row[1].value_or("0").c_str(), nullptr, 10);
-    const auto format =
-        static_cast<std::uint32_t>(std::strtoull(row[0].value_or("0").c_str(), nullptr, 10));
+    const auto global = text::leading_number<std::size_t>(row[1]);
+    const auto format = text::leading_number<std::uint32_t>(row[0]);
     if (global <= data.size()) {
       const std::string_view text(data);
       if (const auto xid = binlog::Xid::make(format, text.substr(0, global), text.substr(global))) {

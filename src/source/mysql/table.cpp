@@ -9,6 +9,7 @@
 #include "text/ascii.h"
 #include "text/number.h"
 #include "text/try.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::mysql {
 
@@ -17,16 +18,6 @@ namespace {
 using binlog::SqlWords;
 using Kind = SqlWords::Kind;
 using Action = ForeignKey::Action;
-
-// `a``b` is a`b.
-std::string unquoted(std::string_view name) {
-  std::string plain;
-  for (std::size_t i = 1; i + 1 < name.size(); ++i) {
-    plain += name[i];
-    i += name[i] == name.front() ? 1 : 0;
-  }
-  return plain;
-}
 
 //   CREATE TABLE `t` (
 //     ...,
@@ -75,7 +66,7 @@ class Reader {
   bool item() {
     std::string name;
     if (takes("CONSTRAINT") && word_.kind == Kind::quoted) {
-      name = unquoted(word_.text);
+      name = text::unquoted(word_.text);
       step();
     }
     if (!takes("FOREIGN")) {
@@ -105,7 +96,7 @@ class Reader {
       if (word_.kind != Kind::quoted) {
         return false;
       }
-      key.columns.push_back(unquoted(word_.text));
+      key.columns.push_back(text::unquoted(word_.text));
       step();
     } while (word_.text == ",");
     const bool is_closed = word_.text == ")";

@@ -74,14 +74,7 @@ Planned<std::vector<std::string>> find_tables(Connection& connection,
       tables.emplace_back(name);
     }
   }
-  for (const std::string& name : wanted) {
-    const bool is_there = std::ranges::any_of(tables, [&](const std::string& table) {
-      return config::matches_table(name, table, names);
-    });
-    if (!is_there && !config::is_table_pattern(name)) {
-      tables.push_back(name);
-    }
-  }
+  config::add_missing_names(wanted, names, tables);
   return tables;
 }
 

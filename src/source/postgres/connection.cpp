@@ -15,6 +15,7 @@
 #include "postgres/exchange.h"
 #include "postgres/session.h"
 #include "text/try.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -338,11 +339,7 @@ std::string Connection::quoted(std::string_view text) const {
 }
 
 std::string quoted_name(std::string_view name) {
-  std::string all = "\"";
-  for (const char byte : name) {
-    all.append(byte == '"' ? 2 : 1, byte);
-  }
-  return all + "\"";
+  return text::quoted(name, '"');
 }
 
 Expected<Connection> open_same_server(const Login& login, std::string_view identity) {

@@ -6,6 +6,7 @@
 #include "postgres/log_applier.h"
 #include "source/filter_load.h"
 #include "text/number.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -52,12 +53,7 @@ std::optional<XidRange> parse_range(std::string_view text) {
                                           : std::nullopt;
 }
 
-// Up to the next space, which is taken, too.
-std::string_view take_word(std::string_view& text) {
-  const std::string_view word = text.substr(0, text.find(' '));
-  text.remove_prefix(std::min(word.size() + 1, text.size()));
-  return word;
-}
+using text::take_word;
 
 std::string text_of(const CommitStamp& commit) {
   return commit.lsn.text() + ' ' + std::to_string(commit.time.microseconds) + ' ' +

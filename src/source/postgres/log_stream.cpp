@@ -5,6 +5,7 @@
 #include "pgoutput/message.h"
 #include "postgres/log_follower.h"
 #include "text/try.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -22,15 +23,6 @@ constexpr int kLeavesOutEmpty = 150000;
 constexpr char kCommit = 'C';  // what such a message begins with
 constexpr char kMessage = 'M';
 
-// Of a replication command, in which a backslash is a letter like others.
-std::string quoted_option(std::string_view text) {
-  std::string quoted = "'";
-  for (const char byte : text) {
-    quoted += byte == '\'' ? "''" : std::string(1, byte);
-  }
-  return quoted + "'";
-}
-
 }  // namespace
 
 bool is_position_gone(const Error& error) {
@@ -41,7 +33,8 @@ Expected<LogStream> LogStream::begin(Connection replication, Settings settings) 
   const std::string command =
       "START_REPLICATION SLOT " + quoted_name(settings.slot) + " LOGICAL " +
       settings.from.lsn().text() + " (proto_version '1', publication_names " +
-      quoted_option(quoted_name(settings.publication)) +
+      // Of a replication command, in which a backslash is a letter like others.
+      text::quoted(quoted_name(settings.publication), '\'') +
       (replication.server_version() >= kLeavesOutEmpty ? ", messages 'true')" : ")");
   TRY(replication.start_stream(command));
   return LogStream(std::move(replication), std::move(settings));

@@ -62,11 +62,7 @@ Planned<std::vector<std::string>> find_tables(Connection& connection,
   const auto there = TRY(ask_fingerprints(connection, place.schema, place.publication, wanted));
   std::vector<std::string> tables;
   std::ranges::copy(there | std::views::keys, std::back_inserter(tables));
-  for (const std::string& name : wanted) {
-    if (!config::is_table_pattern(name) && std::ranges::count(tables, name) == 0) {
-      tables.push_back(name);
-    }
-  }
+  config::add_missing_names(wanted, config::NameCase::exact, tables);
   return tables;
 }
 

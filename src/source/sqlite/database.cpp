@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/words.h"
+
 namespace cuckooguard::source::sqlite {
 
 void Statement::bind(int parameter, std::string_view text) {
@@ -142,25 +144,12 @@ Error Database::error() const {
           .what = sqlite3_errmsg(database_.get())};
 }
 
-namespace {
-
-std::string quoted_by(char quote, std::string_view text) {
-  std::string quoted(1, quote);
-  for (const char byte : text) {
-    quoted.append(byte == quote ? 2 : 1, byte);
-  }
-  quoted += quote;
-  return quoted;
-}
-
-}  // namespace
-
 std::string quoted_identifier(std::string_view name) {
-  return quoted_by('"', name);
+  return text::quoted(name, '"');
 }
 
 std::string quoted_text(std::string_view text) {
-  return quoted_by('\'', text);
+  return text::quoted(text, '\'');
 }
 
 Expected<std::int64_t> number(const Database& database,

@@ -5,6 +5,7 @@
 
 #include "sqlite/trigger_log.h"
 #include "text/ascii.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::sqlite {
 namespace {
@@ -12,10 +13,7 @@ namespace {
 constexpr std::string_view kBlanks = " \t\n\f\r";
 
 std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  return begin == std::string_view::npos
-             ? std::string_view()
-             : text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+  return text::trimmed(text, kBlanks);
 }
 
 using text::equals_in_any_case;
@@ -81,26 +79,13 @@ bool is_in_word(char byte) {
          static_cast<unsigned char>(byte) >= 0x80;
 }
 
-// In quotes, doubled where the text has one.
-std::string unquoted(std::string_view text) {
-  const char quote = text.front() == '[' ? ']' : text.front();
-  std::string result;
-  for (std::size_t i = 1;
-       i < text.size() && (text[i] != quote || text.substr(i + 1).starts_with(quote));
-       ++i) {
-    result += text[i];
-    i += text[i] == quote ? 1 : 0;
-  }
-  return result;
-}
-
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   while (!text.empty()) {
     const char first = text.front();
     std::size_t bytes = 1;
     if (first == '\'' || first == '"' || first == '`' || first == '[') {
-      std::string word = unquoted(text);
+      std::string word = text::unquoted(text);
       const char quote = first == '[' ? ']' : first;
       bytes = word.size() + static_cast<std::size_t>(std::ranges::count(word, quote)) + 2;
       words.push_back(std::move(word));

@@ -317,14 +317,7 @@ Expected<std::vector<std::string>> list_tables(const Database& database,
           tables.emplace_back(row.bytes(0));
         }
       }));
-  for (const std::string& name : wanted) {
-    const bool is_there = std::ranges::any_of(tables, [&name](const std::string& table) {
-      return config::matches_table(name, table, NameCase::ignored);
-    });
-    if (!is_there && !config::is_table_pattern(name)) {
-      tables.push_back(name);
-    }
-  }
+  config::add_missing_names(wanted, NameCase::ignored, tables);
   return tables;
 }
 
