@@ -14,6 +14,7 @@
 #include "config/documented_file.h"
 #include "config/parse.h"
 #include "config/section.h"
+#include "config/source_examples.h"
 #include "config/yaml_tree.h"
 
 namespace cuckooguard::config {
@@ -51,24 +52,11 @@ TEST(DocumentedSettings, with_everything_switched_on_it_still_has_the_programs_d
   EXPECT_EQ(config.listen.front().tls->client_ca, ListenTls{}.client_ca);
   EXPECT_EQ(config.upstream.tls, UpstreamTls{});
   for (const Source& source : config.sources) {
-    Source expected{.name = source.name, .kind = {}};
-    if (const auto* sqlite = std::get_if<SqliteSource>(&source.kind)) {
-      expected.kind = SqliteSource{.path = sqlite->path};
-    } else if (const auto* mysql = std::get_if<MysqlSource>(&source.kind)) {
-      expected.kind = MysqlSource{
-          .addresses = mysql->addresses, .user = mysql->user, .database = mysql->database};
-    } else if (const auto* postgres = std::get_if<PostgresSource>(&source.kind)) {
-      expected.kind = PostgresSource{
-          .addresses = postgres->addresses, .user = postgres->user, .database = postgres->database};
-    } else if (const auto* bloom = std::get_if<BloomSource>(&source.kind)) {
-      expected.kind =
-          BloomSource{.format = &foreign::kGoZero, .key = bloom->key, .bits = bloom->bits};
-    } else {
-      expected.kind = FileSource{.path = std::get<FileSource>(source.kind).path};
-    }
+    const testing::SourceExample& example = testing::kSourceExamples.at(source.kind.index());
+    const Source expected{.name = source.name, .kind = example.defaults(source.kind)};
     EXPECT_EQ(source, expected) << source.name;
   }
-  ASSERT_EQ(config.sources.size(), 5U) << "one example per type";
+  ASSERT_EQ(config.sources.size(), testing::kSourceExamples.size()) << "one example per type";
   ASSERT_EQ(config.namespaces.size(), 1U);
   const Namespace& users = config.namespaces[0];
   const Namespace defaults;

@@ -7,6 +7,7 @@
 
 #include "config/documented_file.h"
 #include "config/parse.h"
+#include "config/source_examples.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -63,24 +64,18 @@ TEST(Effective, every_setting_has_its_origin) {
 // What can be read is printed, and what is printed can be read.
 TEST(Effective, the_output_is_a_configuration_that_does_the_same) {
   const std::string documented = testing::joined(testing::switched_on());
+  std::string sources = "sources:\n";
+  for (const testing::SourceExample& example : testing::kSourceExamples) {
+    sources += example.yaml;
+  }
   const std::string other =
+      sources +
       "listen: { address: '[::1]:6380', tls: { cert: '/c d', key: /k, client_ca: /ca } }\n"
       "upstream: { address: unix:/run/redis.sock, mode: pinned, connect_timeout: 1500ms, silence: "
       "4s, acl: "
       "trust,\n"
       "            control: { username: guard, password_file: '/run/a b' },\n"
       "            tls: { ca: /ca.pem, cert: /c, key: /k, server_name: redis, verify: false } }\n"
-      "sources:\n"
-      "  shop: { type: sqlite, path: 'a \"b\" \\ $${c} #d\té.db', follow: triggers, poll_every: "
-      "7ms, strict_every: 3ms, strict_hold: 5ms }\n"
-      "  main: { type: mysql, addresses: ['db:1', 'unix:/x y'], user: null_, database: 'null',\n"
-      "          tls: verified, ca_file: /ca.pem, server_id: 7, max_lag: 2500ms }\n"
-      "  pg: { type: postgres, addresses: [db, '[::1]:1'], user: u, database: d, schema: 'A b',\n"
-      "        publication: p, slot: my_slot, tls: required, password_file: /p, max_lag: 50ms }\n"
-      "  list: { type: file, path: '-x', format: csv }\n"
-      "  seen: { type: bloom, format: guava-bitmap, key: 'a b', db: 3, bits: 1M, hashes: 7,\n"
-      "          strategy: murmur128_mitz_64, funnel: long, reload: 20ms }\n"
-      "  java: { type: bloom, format: redisson, key: 'a: b' }\n"
       "namespaces:\n"
       "  users:\n"
       "    keys: ['user:{id:uint64}', '{{u}}:{id:uint64}:x']\n"
