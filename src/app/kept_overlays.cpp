@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "filter/filter_file.h"
 #include "io/clock.h"
+#include "text/byte_cursor.h"
 
 namespace cuckooguard::app {
 namespace {
@@ -24,29 +24,6 @@ std::uint64_t wall_milliseconds() {
 template <class Number>
 void append(std::string& bytes, Number number) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-
-// From the front; nothing: there are too few bytes.
-template <class Number>
-std::optional<Number> take_number(std::string_view& bytes) {
-  Number number{};
-  if (bytes.size() < sizeof number) {
-    return std::nullopt;
-  }
-  std::ranges::copy(bytes.substr(0, sizeof number), reinterpret_cast<char*>(&number));
-  bytes.remove_prefix(sizeof number);
-  return number;
-}
-
-template <class Size>
-std::optional<std::string_view> take_text(std::string_view& bytes) {
-  const auto size = take_number<Size>(bytes);
-  if (!size || *size > bytes.size()) {
-    return std::nullopt;
-  }
-  const std::string_view text = bytes.substr(0, *size);
-  bytes.remove_prefix(*size);
-  return text;
 }
 
 }  // namespace
@@ -118,29 +95,28 @@ bool KeptOverlays::take(std::string_view bytes) {
   if (bytes.size() < sizeof(std::uint64_t) || !bytes.starts_with(kBegins)) {
     return false;
   }
-  std::string_view end = bytes.substr(bytes.size() - sizeof(std::uint64_t));
-  bytes.remove_suffix(sizeof(std::uint64_t));
-  if (take_number<std::uint64_t>(end) != hash_(bytes)) {
+  const std::uint64_t hash = text::little_endian(bytes.substr(bytes.size() - sizeof hash));
+  bytes.remove_suffix(sizeof hash);
+  if (hash != hash_(bytes)) {
     return false;
   }
-  bytes.remove_prefix(kBegins.size());
+  text::ByteCursor cursor(bytes.substr(kBegins.size()));
   const std::uint64_t now = wall_milliseconds();
-  const std::uint64_t written_at = take_number<std::uint64_t>(bytes).value_or(0);
+  const std::uint64_t written_at = text::little_endian(cursor.bytes(sizeof now));
   // A calendar that was set back makes them stay for longer, which hides nothing.
   const std::chrono::milliseconds ago(now - std::min(now, written_at));
   const std::scoped_lock lock(mutex_);
-  while (!bytes.empty()) {
-    const auto name = take_text<std::uint32_t>(bytes);
-    const auto saved = name ? take_text<std::uint64_t>(bytes) : std::nullopt;
-    if (!saved) {
-      return false;
-    }
-    const auto found = std::ranges::find(overlays_, *name, &Named::ns);
-    if (found != overlays_.end()) {
-      found->overlay->restore(*saved, io::now_since_boot(), ago);
+  while (cursor.ok() && !cursor.at_end()) {
+    const auto name_bytes = text::little_endian(cursor.bytes(sizeof(std::uint32_t)));
+    const std::string_view name = cursor.bytes(name_bytes);
+    const auto saved_bytes = text::little_endian(cursor.bytes(sizeof(std::uint64_t)));
+    const std::string_view saved = cursor.bytes(saved_bytes);
+    const auto found = std::ranges::find(overlays_, name, &Named::ns);
+    if (cursor.ok() && found != overlays_.end()) {
+      found->overlay->restore(saved, io::now_since_boot(), ago);
     }
   }
-  return true;
+  return cursor.ok();
 }
 
 }  // namespace cuckooguard::app

@@ -41,7 +41,7 @@ std::optional<Parts> parts_of(std::string_view dump) {
     return std::nullopt;
   }
   ByteReader reader(dump.substr(0, dump.size() - kNumber));
-  reader.take_bytes(kNumber + kDumpMagic.size());
+  reader.skip(kNumber + kDumpMagic.size());
   const auto shape = take_shape(reader);
   Parts parts{.items = reader.take<std::uint64_t>()};
   parts.erased = reader.take<std::uint64_t>();
@@ -49,7 +49,7 @@ std::optional<Parts> parts_of(std::string_view dump) {
   for (std::uint32_t i = 0; i < count && i < kLayersMax; ++i) {
     parts.layers.push_back(reader.take_long_text());
   }
-  if (!shape || parts.layers.empty() || !reader.ok() || !reader.is_at_end()) {
+  if (!shape || parts.layers.empty() || !reader.at_end()) {
     return std::nullopt;
   }
   parts.shape = *shape;
@@ -160,8 +160,7 @@ std::string tagged(std::string dump, const HashSecret& secret) {
 std::optional<std::uint64_t> bytes_of_dump(std::string_view front) {
   ByteReader reader(front);
   const auto bytes = reader.take<std::uint64_t>();
-  return reader.take_bytes(kDumpMagic.size()) == kDumpMagic &&
-                 bytes > kDumpMagic.size() + 2 * kNumber
+  return reader.bytes(kDumpMagic.size()) == kDumpMagic && bytes > kDumpMagic.size() + 2 * kNumber
              ? std::optional(bytes)
              : std::nullopt;
 }

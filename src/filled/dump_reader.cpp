@@ -127,7 +127,7 @@ void DumpReader::end_section() {
 void DumpReader::read_front() {
   ByteReader reader(text_);
   const auto bytes = bytes_of_dump(text_);
-  reader.take_bytes(kNumber + kDumpMagic.size());
+  reader.skip(kNumber + kDumpMagic.size());
   shape_ = take_shape(reader);
   items_ = reader.take<std::uint64_t>();
   erased_ = reader.take<std::uint64_t>();

@@ -112,7 +112,7 @@ std::expected<void, std::string> Filters::restore(std::string_view dump) {
     }
     next.set(name, std::move(named));
   }
-  if (!reader.ok() || !reader.is_at_end() || version != kDumpVersion) {
+  if (!reader.at_end() || version != kDumpVersion) {
     return std::unexpected("it is no dump of filters, or a damaged one");
   }
   all_ = std::move(next.all_);

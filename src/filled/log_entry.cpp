@@ -122,7 +122,7 @@ std::optional<Body> read_body(std::string_view bytes) {
   } else {
     return std::nullopt;
   }
-  return reader.ok() && reader.is_at_end() ? std::optional(std::move(body)) : std::nullopt;
+  return reader.at_end() ? std::optional(std::move(body)) : std::nullopt;
 }
 
 void put_trace(std::string& out, const Outcome& outcome) {

@@ -26,7 +26,7 @@ std::optional<SnapshotLine> SnapshotLine::read(std::string_view text) {
   line.id = reader.take_text();
   line.bytes = reader.take<std::uint64_t>();
   line.tag = reader.take_text();
-  const bool is_one = reader.ok() && reader.is_at_end() && line.pieces() <= kPiecesMax;
+  const bool is_one = reader.at_end() && line.pieces() <= kPiecesMax;
   return is_one ? std::optional(std::move(line)) : std::nullopt;
 }
 
@@ -68,7 +68,7 @@ Done Replica::restore(const std::string& generation,
         .why = "its snapshot is not what a guard has written, or has been replaced meanwhile"});
   }
   filters_.clear();  // nobody believes them, and they take room
-  if (const auto restored = filters_.restore(bytes.left()); !restored) {
+  if (const auto restored = filters_.restore(bytes.rest()); !restored) {
     return std::unexpected(Failure{.why = "its snapshot: " + restored.error()});
   }
   reader_ = std::move(reader);

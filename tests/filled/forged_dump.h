@@ -50,7 +50,7 @@ inline std::string forged(std::string_view dump, const std::function<void(Forged
   edit(layer);
   std::string body(dump.substr(8, kFront - 8));
   put_long_text(body, file_of(std::move(layer)));
-  body += reader.left();
+  body += reader.rest();
   std::string all;
   put(all, static_cast<std::uint64_t>(body.size() + 2 * sizeof(std::uint64_t)));
   all += body;

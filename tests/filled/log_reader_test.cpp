@@ -48,7 +48,7 @@ class Reading : public testing::Test {
     const std::string state = from.state();
     ByteReader bytes(state);
     EXPECT_TRUE(reader.restore(bytes));
-    EXPECT_TRUE(bytes.is_at_end());
+    EXPECT_TRUE(bytes.at_end());
     return reader;
   }
 

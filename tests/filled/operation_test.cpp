@@ -36,7 +36,7 @@ TEST(Operation, is_read_back_as_it_was_written) {
   ByteReader reader(bytes);
   EXPECT_EQ(take_operation(reader), kAll);
   EXPECT_EQ(take_operation(reader), drop);
-  EXPECT_TRUE(reader.is_at_end());
+  EXPECT_TRUE(reader.at_end());
 }
 
 TEST(Operation, that_is_cut_anywhere_is_none) {
