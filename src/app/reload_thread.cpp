@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "app/assembly.h"
+#include "text/words.h"
 
 namespace cuckooguard::app {
 namespace {
@@ -79,12 +80,8 @@ void ReloadThread::end(Loaded loaded) {
     } else {
       log_.info("reloaded");
     }
-    std::string settings;
-    for (const std::string& setting : loaded->needs_restart) {
-      settings += (settings.empty() ? "" : ", ") + setting;
-    }
-    if (!settings.empty()) {
-      log_.warning("needs_restart", {{"settings", settings}});
+    if (!loaded->needs_restart.empty()) {
+      log_.warning("needs_restart", {{"settings", text::joined(loaded->needs_restart, ", ")}});
     }
   } else {
     for (const std::string& error : loaded.error()) {

@@ -7,6 +7,7 @@
 #include "config/values.h"
 #include "guard/advice.h"
 #include "io/clock.h"
+#include "text/words.h"
 
 namespace cuckooguard::app {
 
@@ -165,10 +166,8 @@ void Verification::look_for_attacks() {
     if (!change) {
       continue;
     }
-    std::string keys;
-    for (const keyspace::KeyTemplate& each : parts_.guarded.keyspace.templates(ns)) {
-      keys += (keys.empty() ? "" : ", ") + each.text();
-    }
+    const std::string keys =
+        text::joined(parts_.guarded.keyspace.templates(ns), ", ", &keyspace::KeyTemplate::text);
     const std::string& name = parts_.guarded.keyspace.name(ns);
     if (change->has_begun) {
       parts_.log.warning("attack_began",

@@ -4,6 +4,7 @@
 
 #include "binlog/byte_cursor.h"
 #include "text/number.h"
+#include "text/words.h"
 
 namespace cuckooguard::binlog {
 
@@ -76,13 +77,11 @@ std::expected<MariaDbPosition, DecodeError> MariaDbPosition::decode(std::string_
 }
 
 std::string MariaDbPosition::to_string() const {
-  std::string out;
-  for (const auto& [domain, gtid] : domains_) {
-    out += out.empty() ? "" : ",";
-    out += std::to_string(domain) + '-' + std::to_string(gtid.server_id) + '-' +
+  return text::joined(domains_, ",", [](const auto& each) {
+    const auto& [domain, gtid] = each;
+    return std::to_string(domain) + '-' + std::to_string(gtid.server_id) + '-' +
            std::to_string(gtid.sequence);
-  }
-  return out;
+  });
 }
 
 bool MariaDbPosition::add(const MariaDbGtid& gtid) {

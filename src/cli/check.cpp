@@ -5,16 +5,14 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "log/event_log.h"
+#include "text/words.h"
 
 namespace cuckooguard::cli {
 namespace {
 
 // So that nobody takes it for more than it is.
 std::string not_asked(const config::Config& config) {
-  std::string sources;
-  for (const config::Source& source : config.sources) {
-    sources += (sources.empty() ? "" : ", ") + source.name;
-  }
+  const std::string sources = text::joined(config.sources, ", ", &config::Source::name);
   return sources.empty() ? "Redis was not asked"
                          : "neither Redis nor the sources (" + sources +
                                ") were asked; --plan asks the sources";

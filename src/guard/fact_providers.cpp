@@ -9,6 +9,7 @@
 #include "guard/fact_table.h"
 #include "guard/filter_totals.h"
 #include "guard/trouble.h"
+#include "text/words.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -353,11 +354,7 @@ struct InfoValue {
   }
   std::string operator()(const std::string& text) const { return text; }
   std::string operator()(const std::vector<std::string>& texts) const {
-    std::string all;
-    for (const std::string& text : texts) {
-      all.append(all.empty() ? "" : ", ").append(text);
-    }
-    return all;
+    return text::joined(texts, ", ");
   }
   std::string operator()(const FactHistogram& /*value*/) const { return {}; }
 };

@@ -57,6 +57,7 @@
 #include "redis/word.h"
 #include "resp/reply_writer.h"
 #include "text/number.h"
+#include "text/words.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -84,10 +85,10 @@ std::string part_unknown(const redis::Snapshot& redis) {
 // One line; the log has the rest.
 std::string first_of(std::span<const std::string> errors) {
   constexpr std::size_t kErrorsShown = 3;
-  std::string text;
-  for (const std::string& error : errors.first(std::min(errors.size(), kErrorsShown))) {
-    text += (text.empty() ? "" : "; ") + error.substr(0, error.find('\n'));
-  }
+  std::string text = text::joined(
+      errors.first(std::min(errors.size(), kErrorsShown)), "; ", [](std::string_view error) {
+        return error.substr(0, error.find('\n'));
+      });
   if (errors.size() > kErrorsShown) {
     text += " (and " + std::to_string(errors.size() - kErrorsShown) + " more: see the log)";
   }

@@ -258,11 +258,9 @@ std::string RowCondition::text() const {
       all += term.test == Test::is_null ? " IS NULL" : " IS NOT NULL";
       continue;
     }
+    const auto in_quotes = [](std::string_view literal) { return quoted(literal, '\''); };
     all += term.test == Test::is_not ? " <> (" : " IN (";
-    for (std::size_t i = 0; i < term.literals.size(); ++i) {
-      all += (i == 0 ? "" : ", ") + quoted(term.literals[i], '\'');
-    }
-    all += ")";
+    all += text::joined(term.literals, ", ", in_quotes) + ")";
   }
   return all;
 }

@@ -30,6 +30,7 @@
 #include "source/follower.h"
 #include "source/row_lookup.h"
 #include "source/source.h"
+#include "text/words.h"
 
 namespace cuckooguard::source {
 
@@ -64,11 +65,7 @@ struct KeyedTable {
 
   // Its placeholders, with ':' between them; empty: there is no key that could be suggested.
   std::string placeholders() const {
-    std::string all;
-    for (const std::string& each : primary_key) {
-      all += (all.empty() ? "" : ":") + each;
-    }
-    return std::ranges::count(primary_key, "") > 0 ? "" : all;
+    return std::ranges::count(primary_key, "") > 0 ? "" : text::joined(primary_key, ":");
   }
 };
 

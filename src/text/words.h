@@ -1,10 +1,11 @@
-// Words of a text: between separators, without blanks around them, in quotes.
+// Words of a text: between separators, apart and joined, without blanks around them, in quotes.
 //
 // Threads: pure functions. Lifetimes: views are into the text given.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,16 @@ constexpr std::string_view trimmed(std::string_view text, std::string_view blank
   return begin == std::string_view::npos
              ? std::string_view()
              : text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
+}
+
+// What `text_of` makes of each, with the separator between them.
+template <class Things, class TextOf = std::identity>
+std::string joined(const Things& things, std::string_view separator, const TextOf& text_of = {}) {
+  std::string all;
+  for (const auto& each : things) {
+    all.append(all.empty() ? std::string_view() : separator).append(std::invoke(text_of, each));
+  }
+  return all;
 }
 
 // In quotes, those within it doubled, as SQL has names and texts.

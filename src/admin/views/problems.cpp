@@ -6,6 +6,7 @@
 #include "guard/filter_totals.h"
 #include "guard/grouped.h"
 #include "guard/trouble.h"
+#include "text/words.h"
 #include "views/status.h"
 
 namespace cuckooguard::views {
@@ -15,13 +16,7 @@ std::string counted(std::uint64_t number, std::string_view one, std::string_view
   return guard::grouped(number).append(" ").append(number == 1 ? one : several);
 }
 
-std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
-  std::string all;
-  for (const std::string& text : texts) {
-    all.append(all.empty() ? std::string_view() : separator).append(text);
-  }
-  return all;
-}
+using text::joined;
 
 // Of as many namespaces, or nodes, as have it in common.
 struct Held {
@@ -166,14 +161,12 @@ void add_attacks(std::vector<Problem>& all, const Model& model) {
     }
     const bool is_stopped =
         space.mode == config::Mode::enforce && guard::passing(space, model.now).why.empty();
-    std::vector<std::string> keys;
-    for (const keyspace::KeyTemplate& each : model.guarded.keyspace.templates(ns)) {
-      keys.push_back(each.text());
-    }
+    const std::string keys =
+        joined(model.guarded.keyspace.templates(ns), ", ", &keyspace::KeyTemplate::text);
     all.push_back({.grade = is_stopped ? Grade::warning : Grade::bad,
                    .what = "An attack is on: " + model.guarded.keyspace.name(ns),
                    .why = "at its peak about " + about(space.counts->attack.peak()) +
-                          " reads per second of keys that have no row (" + joined(keys, ", ") + ")",
+                          " reads per second of keys that have no row (" + keys + ")",
                    .hint = is_stopped ? "the guard answers them, but for those that it tolerates: "
                                         "find out who sends them"
                                       : "they reach Redis, and perhaps the database: mode: enforce "

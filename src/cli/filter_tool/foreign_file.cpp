@@ -5,13 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "filter_tool/commands.h"
 #include "filter_tool/whole_file.h"
 #include "foreign/format.h"
 #include "text/printable.h"
 #include "text/try.h"
+#include "text/words.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -42,7 +42,7 @@ std::string flags_given(const ForeignFile& file, const foreign::Wanted& wanted) 
   add(file.hashes != 0, "--hashes");
   add(wanted.capacity != 0, "--capacity");
   add(wanted.rate != 0, "--rate");
-  return fmt::format("{}", fmt::join(flags, " and "));
+  return text::joined(flags, " and ");
 }
 
 std::vector<std::string> names_of(std::span<const std::string_view> names) {
@@ -63,10 +63,7 @@ CLI::Option* ForeignFile::add(CLI::App& command) {
     }
   }
   CLI::Option* const of_library =
-      command
-          .add_option("--format",
-                      format,
-                      "Of another library: " + fmt::format("{}", fmt::join(names, ", ")))
+      command.add_option("--format", format, "Of another library: " + text::joined(names, ", "))
           ->check(CLI::IsMember(names))
           ->type_name("FORMAT");
   command.add_option("--bits", bits, "Of a bitmap, as the application has it")->type_name("N");

@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "app/load_report.h"
 #include "cli/offline_targets.h"
@@ -14,6 +13,7 @@
 #include "config/config_file.h"
 #include "sqlite/trigger_log.h"
 #include "text/try.h"
+#include "text/words.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -50,8 +50,8 @@ std::expected<std::string, std::string> triggers_of(const config::Config& config
   const std::vector<source::Target> targets = all.targets(chosen.source->name);
   auto sql = source::sqlite::trigger_log_sql(chosen.sqlite->path, targets);
   if (!sql) {
-    return std::unexpected(fmt::format(
-        "{}", fmt::join(app::Refusals(sql.error()).sentences(chosen.source->name), "\n")));
+    return std::unexpected(
+        text::joined(app::Refusals(sql.error()).sentences(chosen.source->name), "\n"));
   }
   return fmt::format("-- For {}. Run it there: cuckooguard triggers … | sqlite3 {}\n{}",
                      chosen.sqlite->path,

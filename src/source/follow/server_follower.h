@@ -37,6 +37,7 @@
 #include "source/follower.h"
 #include "source/source.h"
 #include "text/try.h"
+#include "text/words.h"
 
 namespace cuckooguard::source {
 
@@ -195,12 +196,9 @@ class ServerFollower : public Follower {
   }
   // An error if there are any.
   static Done judge(const std::vector<std::string>& refusals) {
-    std::string why;
-    for (const std::string& each : refusals) {
-      why += (why.empty() ? "" : "; ") + each;
-    }
-    return why.empty() ? Done()
-                       : std::unexpected(Error::refusal("the server cannot be followed: " + why));
+    return refusals.empty() ? Done()
+                            : std::unexpected(Error::refusal("the server cannot be followed: " +
+                                                             text::joined(refusals, "; ")));
   }
   // `login`: of the server that is followed. `identity_of`: asks a connection which it is.
   template <class IdentityOf>

@@ -2,6 +2,7 @@
 #include "mysql/server_probe.h"
 #include "mysql/table.h"
 #include "text/try.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::mysql {
 
@@ -66,11 +67,9 @@ std::string TablePlan::selected(std::size_t column) const {
 
 // The condition itself is not for the server: it is the guard that decides, as of rows in the log.
 std::string TablePlan::select_sql() const {
-  std::string list;
-  for (const std::size_t place : needed()) {
-    list += (list.empty() ? "" : ", ") + selected(place);
-  }
-  return "SELECT " + list + " FROM " + quoted_name(schema) + "." + quoted_name(name);
+  const auto listed = [this](std::size_t place) { return selected(place); };
+  return "SELECT " + text::joined(needed(), ", ", listed) + " FROM " + quoted_name(schema) + "." +
+         quoted_name(name);
 }
 
 std::string TablePlan::count_sql() const {

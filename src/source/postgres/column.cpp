@@ -4,6 +4,7 @@
 
 #include "keyspace/canonical_text.h"
 #include "postgres/table.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -186,13 +187,12 @@ std::optional<std::string> ambiguous(const Column& column, const Placeholder& pl
               : std::ranges::count(types, placeholder.type) > 0) {
     return std::nullopt;
   }
-  std::string better;
-  for (const ValueType type : types) {
-    const Placeholder other{.name = placeholder.name,
-                            .type = type,
-                            .rest = placeholder.rest && type <= ValueType::text_ci};
-    better += (better.empty() ? "" : " or ") + other.text();
-  }
+  const std::string better = text::joined(types, " or ", [&placeholder](ValueType type) {
+    return Placeholder{.name = placeholder.name,
+                       .type = type,
+                       .rest = placeholder.rest && type <= ValueType::text_ci}
+        .text();
+  });
   return subject(column) + rule_of(column.type) + "; in place of " + placeholder.text() +
          " write " + better;
 }

@@ -6,6 +6,7 @@
 
 #include "config/table_pattern.h"
 #include "text/try.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -105,14 +106,11 @@ std::string question(const Connection& connection,
 }  // namespace
 
 std::string is_wanted_sql(const Connection& connection, std::span<const std::string> tables) {
-  std::string condition;
-  for (const std::string& table : tables) {
-    condition += condition.empty() ? "" : " OR ";
-    condition += config::is_table_pattern(table)
-                     ? "c.relname LIKE " + connection.quoted(like(table))
-                     : "c.relname = " + connection.quoted(table);
-  }
-  return condition.empty() ? "false" : condition;
+  const std::string is_any = text::joined(tables, " OR ", [&](const std::string& table) {
+    return config::is_table_pattern(table) ? "c.relname LIKE " + connection.quoted(like(table))
+                                           : "c.relname = " + connection.quoted(table);
+  });
+  return is_any.empty() ? "false" : is_any;
 }
 
 TableFingerprints fingerprints_of(const Answer& answer, std::span<const std::string> tables) {

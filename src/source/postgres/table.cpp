@@ -11,6 +11,7 @@
 #include "postgres/fingerprints.h"
 #include "text/number.h"
 #include "text/try.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::postgres {
 
@@ -35,10 +36,6 @@ std::string subject(const TablePlan& table) {
 
 std::string full_name(const Answer::value_type& row) {
   return quoted_name(row[0].value_or("")) + "." + quoted_name(row[1].value_or(""));
-}
-
-std::string joined(std::string_view before, std::string_view separator, std::string_view text) {
-  return std::string(before) + std::string(before.empty() ? "" : separator) + std::string(text);
 }
 
 // A table, its partitions and heirs: `tree (oid)`, with the names of each.
@@ -84,7 +81,7 @@ std::string words_of_lost(const TablePlan& table) {
   std::string lost;
   for (const std::size_t place : table.needed()) {
     if (table.columns[place].replica_key == 0) {
-      lost = joined(lost, ", ", "\"" + table.columns[place].name + "\"");
+      lost += (lost.empty() ? "\"" : ", \"") + table.columns[place].name + "\"";
     }
   }
   return lost.empty() ? "what is needed, in some of its partitions,"
@@ -95,12 +92,9 @@ std::string lacks_identity(const TablePlan& table,
                            std::span<const UniqueKey> unique_keys,
                            const Answer& lacking) {
   const std::string identity = how_to_name_rows(table, unique_keys);
-  std::string sql;
-  for (const auto& row : lacking) {
-    sql += sql.empty() ? "" : "; ";
-    sql += "ALTER TABLE " + full_name(row) + " REPLICA IDENTITY ";
-    sql += identity;
-  }
+  const std::string sql = text::joined(lacking, "; ", [&identity](const auto& row) {
+    return "ALTER TABLE " + full_name(row) + " REPLICA IDENTITY " + identity;
+  });
   const std::string why =
       table.primary_key.empty()
           ? "has no replica identity, by which the log would name rows that are deleted"
@@ -208,10 +202,9 @@ Planned<void> check_publication(Connection& connection,
 Planned<bool> check_replica_identities(Connection& connection,
                                        const TablePlan& table,
                                        std::span<const UniqueKey> unique_keys) {
-  std::string needed;
-  for (const std::size_t place : table.needed()) {
-    needed = joined(needed, ", ", connection.quoted(table.columns[place].name));
-  }
+  const std::string needed = text::joined(table.needed(), ", ", [&](std::size_t place) {
+    return connection.quoted(table.columns[place].name);
+  });
   const std::string partial_rows = tree_of(table.oid, "n.nspname, c.relname") +
                                    "(c.relkind = 'r' OR c.oid = " + std::to_string(table.oid) +
                                    ") AND c.relreplident <> 'f'";
@@ -574,6 +567,7 @@ Expected<std::vector<Xid>> writers_of(Connection& connection, std::uint32_t tabl
       "WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.relation IN (" +
       tree_of(table, "t.oid") + "true)"));
   std::vector<Xid> xids;
+  xids.reserve(rows.size());
   for (const auto& row : rows) {
     xids.push_back(
         whole_xid(text::leading_number<std::uint32_t>(row[0]), text::leading_number<Xid>(row[1])));

@@ -9,6 +9,7 @@
 #include "postgres/table.h"
 #include "text/number.h"
 #include "text/try.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::postgres {
 namespace {
@@ -27,13 +28,10 @@ std::string TablePlan::full_name() const {
 }
 
 std::string TablePlan::listed() const {
-  std::string list;
-  for (const std::size_t place : needed()) {
+  return text::joined(needed(), ", ", [this](std::size_t place) {
     const std::string quoted = quoted_name(columns[place].name);
-    list += list.empty() ? "" : ", ";
-    list += is_null_only(place) ? "CASE WHEN " + quoted + " IS NOT NULL THEN 1 END" : quoted;
-  }
-  return list;
+    return is_null_only(place) ? "CASE WHEN " + quoted + " IS NOT NULL THEN 1 END" : quoted;
+  });
 }
 
 // The condition itself is not for the server: it is the guard that decides, as of rows in the log.
