@@ -10,7 +10,7 @@
 
 #include "filter/filter_file.h"
 #include "io/clock.h"
-#include "text/byte_cursor.h"
+#include "text/little_endian.h"
 
 namespace cuckooguard::app {
 namespace {
@@ -19,11 +19,6 @@ constexpr std::string_view kBegins = "CGOVERLAYS 1\n";
 
 std::uint64_t wall_milliseconds() {
   return static_cast<std::uint64_t>(io::wall_time().time_since_epoch().count());
-}
-
-template <class Number>
-void append(std::string& bytes, Number number) {
-  bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
 }  // namespace
@@ -55,15 +50,13 @@ void KeptOverlays::start() {
 std::string KeptOverlays::bytes() {
   const std::scoped_lock lock(mutex_);
   std::string all(kBegins);
-  append(all, wall_milliseconds());
+  text::put(all, wall_milliseconds());
   for (const Named& each : overlays_) {
     const std::string saved = each.overlay->saved(io::now_since_boot());
-    append(all, static_cast<std::uint32_t>(each.ns.size()));
-    all += each.ns;
-    append(all, static_cast<std::uint64_t>(saved.size()));
-    all += saved;
+    text::put_text(all, each.ns);
+    text::put_long_text(all, saved);
   }
-  append(all, hash_(all));
+  text::put(all, hash_(all));
   return all;
 }
 
@@ -100,17 +93,15 @@ bool KeptOverlays::take(std::string_view bytes) {
   if (hash != hash_(bytes)) {
     return false;
   }
-  text::ByteCursor cursor(bytes.substr(kBegins.size()));
+  text::LittleEndianCursor cursor(bytes.substr(kBegins.size()));
   const std::uint64_t now = wall_milliseconds();
-  const std::uint64_t written_at = text::little_endian(cursor.bytes(sizeof now));
+  const std::uint64_t written_at = cursor.take<std::uint64_t>();
   // A calendar that was set back makes them stay for longer, which hides nothing.
   const std::chrono::milliseconds ago(now - std::min(now, written_at));
   const std::scoped_lock lock(mutex_);
   while (cursor.ok() && !cursor.at_end()) {
-    const auto name_bytes = text::little_endian(cursor.bytes(sizeof(std::uint32_t)));
-    const std::string_view name = cursor.bytes(name_bytes);
-    const auto saved_bytes = text::little_endian(cursor.bytes(sizeof(std::uint64_t)));
-    const std::string_view saved = cursor.bytes(saved_bytes);
+    const std::string_view name = cursor.take_text();
+    const std::string_view saved = cursor.take_long_text();
     const auto found = std::ranges::find(overlays_, name, &Named::ns);
     if (cursor.ok() && found != overlays_.end()) {
       found->overlay->restore(saved, io::now_since_boot(), ago);

@@ -10,29 +10,14 @@ namespace cuckooguard::binlog {
 
 namespace {
 
-// A number and the separator behind it; with '\0' it must be the last thing there is.
-template <typename T>
-bool take_number(std::string_view& text, char separator, T& value) {
-  const auto number = text::take_number<T>(text);
-  if (!number) {
-    return false;
-  }
-  value = *number;
-  if (separator == '\0') {
-    return text.empty();
-  }
-  if (text.empty() || text.front() != separator) {
-    return false;
-  }
-  text.remove_prefix(1);
-  return true;
-}
-
 std::optional<MariaDbGtid> parse_gtid(std::string_view text) {
-  MariaDbGtid gtid;
-  const bool good = take_number(text, '-', gtid.domain) && take_number(text, '-', gtid.server_id) &&
-                    take_number(text, '\0', gtid.sequence);
-  return good ? std::optional(gtid) : std::nullopt;
+  const auto domain = text::number_of<std::uint32_t>(text::take_word(text, '-'));
+  const auto server_id = text::number_of<std::uint32_t>(text::take_word(text, '-'));
+  const auto sequence = text::number_of<std::uint64_t>(text);
+  return domain && server_id && sequence
+             ? std::optional(
+                   MariaDbGtid{.domain = *domain, .server_id = *server_id, .sequence = *sequence})
+             : std::nullopt;
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
-#include "filled/byte_codec.h"
 #include "filled/dump_reader.h"
+#include "text/little_endian.h"
 
 namespace cuckooguard::filled {
 namespace {
@@ -40,7 +40,7 @@ std::optional<Parts> parts_of(std::string_view dump) {
   if (bytes_of_dump(dump) != dump.size()) {
     return std::nullopt;
   }
-  ByteReader reader(dump.substr(0, dump.size() - kNumber));
+  text::LittleEndianCursor reader(dump.substr(0, dump.size() - kNumber));
   reader.skip(kNumber + kDumpMagic.size());
   const auto shape = take_shape(reader);
   Parts parts{.items = reader.take<std::uint64_t>()};
@@ -158,7 +158,7 @@ std::string tagged(std::string dump, const HashSecret& secret) {
 }
 
 std::optional<std::uint64_t> bytes_of_dump(std::string_view front) {
-  ByteReader reader(front);
+  text::LittleEndianCursor reader(front);
   const auto bytes = reader.take<std::uint64_t>();
   return reader.bytes(kDumpMagic.size()) == kDumpMagic && bytes > kDumpMagic.size() + 2 * kNumber
              ? std::optional(bytes)

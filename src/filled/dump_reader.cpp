@@ -87,7 +87,7 @@ void DumpReader::end_section() {
       section_ = Section::length;
       break;
     case Section::length: {
-      file_bytes_ = ByteReader(text_).take<std::uint64_t>();
+      file_bytes_ = text::LittleEndianCursor(text_).take<std::uint64_t>();
       if (file_bytes_ < filter::kFileHeaderBytes || file_bytes_ > bytes_ - kTrailer - received_) {
         fail(std::string(kNoDump));
         return;
@@ -112,7 +112,8 @@ void DumpReader::end_section() {
       break;
     }
     case Section::sum:
-      if (ByteReader(text_).take<std::uint64_t>() != sum_.value() || received_ != bytes_) {
+      if (text::LittleEndianCursor(text_).take<std::uint64_t>() != sum_.value() ||
+          received_ != bytes_) {
         fail(std::string(kNoDump));
       }
       section_ = Section::over;
@@ -125,7 +126,7 @@ void DumpReader::end_section() {
 }
 
 void DumpReader::read_front() {
-  ByteReader reader(text_);
+  text::LittleEndianCursor reader(text_);
   const auto bytes = bytes_of_dump(text_);
   reader.skip(kNumber + kDumpMagic.size());
   shape_ = take_shape(reader);

@@ -41,7 +41,7 @@ FiltersImage::Pieces Filters::front_of_dump() const {
     if (loading.is_whole) {
       continue;
     }
-    put_text(text, name);
+    text::put_text(text, name);
     put(text, loading.next);
     put(text, loading.claimed);
     put(text, loading.number);
@@ -73,7 +73,7 @@ std::string Filters::dump() const {
 
 std::expected<void, std::string> Filters::restore(std::string_view dump) {
   Filters next(hash_.secret(), room_);
-  ByteReader reader(dump);
+  text::LittleEndianCursor reader(dump);
   const auto version = reader.take<std::uint8_t>();
   next.incarnations_ = reader.take<std::uint64_t>();
   for (auto left = reader.take<std::uint32_t>(); left > 0 && reader.ok(); --left) {

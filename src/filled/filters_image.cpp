@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "filled/byte_codec.h"
+#include "text/little_endian.h"
 
 namespace cuckooguard::filled {
 
@@ -54,7 +54,7 @@ void FiltersImage::begin_filter(std::string& out) {
   } else {
     current_ = std::make_unique<DumpImage>(*named.filter);
   }
-  put_text(out, name);
+  text::put_text(out, name);
   put(out, named.incarnation);
   put(out, named.until);
   put(out, current_->bytes());

@@ -101,12 +101,12 @@ std::string body_of(std::span<const Operation> operations) {
 std::string digest_body_of(std::string_view chain) {
   std::string body;
   put(body, static_cast<std::uint8_t>(Sort::digest));
-  put_text(body, chain);
+  text::put_text(body, chain);
   return body;
 }
 
 std::optional<Body> read_body(std::string_view bytes) {
-  ByteReader reader(bytes);
+  text::LittleEndianCursor reader(bytes);
   Body body;
   const auto sort = static_cast<Sort>(reader.take<std::uint8_t>());
   if (sort == Sort::digest) {

@@ -85,18 +85,18 @@ void LogReader::forget_old() {
 std::string LogReader::state() const {
   std::string out;
   put(out, seq_);
-  put_text(out, tag_);
-  put_text(out, chains_.back());
+  text::put_text(out, tag_);
+  text::put_text(out, chains_.back());
   put(out, static_cast<std::uint32_t>(writers_.size()));
   for (const auto& [name, writer] : writers_) {
-    put_text(out, name);
+    text::put_text(out, name);
     put(out, writer.counter);
     put(out, writer.seq);
   }
   return out;
 }
 
-bool LogReader::restore(ByteReader& from) {
+bool LogReader::restore(text::LittleEndianCursor& from) {
   LogReader next(*key_, generation_);
   next.seq_ = from.take<std::uint64_t>();
   next.tag_ = from.take_text();

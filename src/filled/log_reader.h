@@ -67,7 +67,7 @@ class LogReader {
 
   // All of the above, for a snapshot; false: it is none.
   std::string state() const;
-  bool restore(ByteReader& from);
+  bool restore(text::LittleEndianCursor& from);
 
  private:
   struct Writer {

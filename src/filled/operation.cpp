@@ -24,7 +24,7 @@ void put(std::string& out, const Shape& shape) {
   put(out, shape.iterations_max);
 }
 
-std::optional<Shape> take_shape(ByteReader& from) {
+std::optional<Shape> take_shape(text::LittleEndianCursor& from) {
   Shape shape;
   const auto kind = from.take<std::uint8_t>();
   shape.capacity = from.take<std::uint64_t>();
@@ -44,7 +44,7 @@ std::optional<Shape> take_shape(ByteReader& from) {
 
 void put(std::string& out, const Operation& operation) {
   put(out, static_cast<std::uint8_t>(operation.kind));
-  put_text(out, operation.filter);
+  text::put_text(out, operation.filter);
   // One byte for both: no dump is loaded into a filter that is there. Guards before there were tags
   // read over it.
   put(out,
@@ -58,12 +58,12 @@ void put(std::string& out, const Operation& operation) {
   put(out, operation.until);
   put(out, operation.piece);
   put(out, operation.incarnation);
-  put_text(out, operation.blob);
+  text::put_text(out, operation.blob);
   put(out, operation.filters_max);
   put(out, operation.bytes_max);
 }
 
-std::optional<Operation> take_operation(ByteReader& from) {
+std::optional<Operation> take_operation(text::LittleEndianCursor& from) {
   Operation operation;
   const auto kind = from.take<std::uint8_t>();
   operation.filter = from.take_text();

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "filled/byte_codec.h"
 #include "filled/filled_filter.h"
+#include "text/little_endian.h"
 
 namespace cuckooguard::filled {
 
@@ -92,10 +92,11 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
+using text::put;
 void put(std::string& out, const Shape& shape);
-std::optional<Shape> take_shape(ByteReader& from);
+std::optional<Shape> take_shape(text::LittleEndianCursor& from);
 
 void put(std::string& out, const Operation& operation);
-std::optional<Operation> take_operation(ByteReader& from);
+std::optional<Operation> take_operation(text::LittleEndianCursor& from);
 
 }  // namespace cuckooguard::filled

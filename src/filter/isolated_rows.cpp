@@ -1,8 +1,9 @@
 #include "filter/isolated_rows.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
+
+#include "text/little_endian.h"
 
 namespace cuckooguard::filter {
 namespace {
@@ -49,7 +50,7 @@ bool IsolatedRows::leave_those_in(const CuckooFilter& filter) {
 std::string IsolatedRows::bytes() const {
   std::string bytes(rows_.empty() ? std::string_view() : kFormat);
   for (const Row& row : rows_) {
-    bytes.append(reinterpret_cast<const char*>(&row.hash), sizeof(row.hash));
+    text::put(bytes, row.hash);
     row.pattern.write(bytes);
   }
   return bytes;
@@ -63,16 +64,11 @@ std::optional<IsolatedRows> IsolatedRows::parse(std::string_view bytes) {
   if (!bytes.starts_with(kFormat) || bytes.size() == kFormat.size()) {
     return std::nullopt;
   }
-  bytes.remove_prefix(kFormat.size());
-  while (!bytes.empty()) {
-    std::uint64_t hash = 0;
-    if (bytes.size() < sizeof(hash) || rows.size() == kParsedMax) {
-      return std::nullopt;
-    }
-    std::memcpy(&hash, bytes.data(), sizeof(hash));
-    bytes.remove_prefix(sizeof(hash));
-    auto pattern = keyspace::IdentityPattern::read(bytes);
-    if (!pattern) {
+  text::LittleEndianCursor left(bytes.substr(kFormat.size()));
+  while (!left.at_end()) {
+    const auto hash = left.take<std::uint64_t>();
+    auto pattern = keyspace::IdentityPattern::read(left);
+    if (!pattern || rows.size() == kParsedMax) {
       return std::nullopt;
     }
     rows.add(hash, *std::move(pattern));

@@ -11,7 +11,6 @@
 namespace cuckooguard::keyspace {
 namespace {
 
-constexpr std::size_t kNumberBytes = sizeof(std::uint32_t);
 constexpr std::size_t kValueBytesMax = std::size_t{1} << 30U;  // far more than a database allows
 
 struct Range {
@@ -62,34 +61,6 @@ std::pair<char32_t, std::size_t> first_character(std::string_view text) {
     character = (character << kBitsOfFollowing) | (following & 0x3fU);
   }
   return {character, bytes};
-}
-
-void write_number(std::uint32_t number, std::string& bytes) {
-  for (std::size_t i = 0; i < kNumberBytes; ++i) {
-    bytes += static_cast<char>((number >> (8 * i)) & 0xff);
-  }
-}
-
-std::optional<std::uint32_t> read_number(std::string_view& bytes) {
-  if (bytes.size() < kNumberBytes) {
-    return std::nullopt;
-  }
-  std::uint32_t number = 0;
-  for (std::size_t i = kNumberBytes; i-- > 0;) {
-    number = number << 8U | static_cast<unsigned char>(bytes[i]);
-  }
-  bytes.remove_prefix(kNumberBytes);
-  return number;
-}
-
-std::optional<std::string> read_text(std::string_view& bytes) {
-  const auto size = read_number(bytes);
-  if (!size || *size > bytes.size() || *size > IdentityPattern::kKeptBytes) {
-    return std::nullopt;
-  }
-  std::string text(bytes.substr(0, *size));
-  bytes.remove_prefix(*size);
-  return text;
 }
 
 }  // namespace
@@ -192,38 +163,36 @@ bool IdentityPattern::matches(std::string_view identity) const noexcept {
 }
 
 bool IdentityPattern::matches(const Values& values, std::string_view identity) noexcept {
+  text::LittleEndianCursor cursor(identity);
   for (std::size_t i = 0; i + 1 < values.size(); ++i) {
-    const auto size = read_number(identity);
-    if (!size || *size > identity.size() || !values[i].matches(identity.substr(0, *size))) {
+    const std::string_view value = cursor.take_text();
+    if (!cursor.ok() || !values[i].matches(value)) {
       return false;
     }
-    identity.remove_prefix(*size);
   }
-  return values.back().matches(identity);
+  return values.back().matches(cursor.rest());
 }
 
 void IdentityPattern::write(std::string& bytes) const {
-  write_number(static_cast<std::uint32_t>(any_of_.size()), bytes);
+  text::put(bytes, static_cast<std::uint32_t>(any_of_.size()));
   for (const Values& values : any_of_) {
-    write_number(static_cast<std::uint32_t>(values.size()), bytes);
+    text::put(bytes, static_cast<std::uint32_t>(values.size()));
     for (const Value& value : values) {
-      for (const std::string& text : {value.begin, value.end}) {
-        write_number(static_cast<std::uint32_t>(text.size()), bytes);
-        bytes += text;
-      }
-      write_number(value.bytes_min, bytes);
-      write_number(value.bytes_max, bytes);
+      text::put_text(bytes, value.begin);
+      text::put_text(bytes, value.end);
+      text::put(bytes, value.bytes_min);
+      text::put(bytes, value.bytes_max);
     }
   }
 }
 
-std::optional<IdentityPattern> IdentityPattern::read(std::string_view& bytes) {
-  const auto count = read_number(bytes);
-  if (!count || *count == 0 || *count > kIdentitiesMax) {
+std::optional<IdentityPattern> IdentityPattern::read(text::LittleEndianCursor& bytes) {
+  const auto count = bytes.take<std::uint32_t>();
+  if (count == 0 || count > kIdentitiesMax) {
     return std::nullopt;
   }
   IdentityPattern pattern;
-  for (std::uint32_t i = 0; i < *count; ++i) {
+  for (std::uint32_t i = 0; i < count; ++i) {
     auto values = read_values(bytes);
     if (!values) {
       return std::nullopt;
@@ -233,24 +202,25 @@ std::optional<IdentityPattern> IdentityPattern::read(std::string_view& bytes) {
   return pattern;
 }
 
-std::optional<IdentityPattern::Values> IdentityPattern::read_values(std::string_view& bytes) {
-  const auto count = read_number(bytes);
-  if (!count || *count == 0 || *count > kPlaceholdersMax) {
+std::optional<IdentityPattern::Values> IdentityPattern::read_values(
+    text::LittleEndianCursor& bytes) {
+  const auto count = bytes.take<std::uint32_t>();
+  if (count == 0 || count > kPlaceholdersMax) {
     return std::nullopt;
   }
   Values values;
-  for (std::uint32_t i = 0; i < *count; ++i) {
-    auto begin = read_text(bytes);
-    auto end = read_text(bytes);
-    const auto bytes_min = read_number(bytes);
-    const auto bytes_max = read_number(bytes);
-    if (!begin || !end || !bytes_min || !bytes_max) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::string_view begin = bytes.take_text();
+    const std::string_view end = bytes.take_text();
+    const auto bytes_min = bytes.take<std::uint32_t>();
+    const auto bytes_max = bytes.take<std::uint32_t>();
+    if (!bytes.ok() || std::max(begin.size(), end.size()) > kKeptBytes) {
       return std::nullopt;
     }
-    values.push_back({.begin = *std::move(begin),
-                      .end = *std::move(end),
-                      .bytes_min = *bytes_min,
-                      .bytes_max = *bytes_max});
+    values.push_back({.begin = std::string(begin),
+                      .end = std::string(end),
+                      .bytes_min = bytes_min,
+                      .bytes_max = bytes_max});
   }
   return values;
 }

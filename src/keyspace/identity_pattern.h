@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "keyspace/key_template.h"
+#include "text/little_endian.h"
 
 namespace cuckooguard::keyspace {
 
@@ -53,7 +54,7 @@ class IdentityPattern {
 
   void write(std::string& bytes) const;
   // Takes one from the beginning of `bytes`.
-  static std::optional<IdentityPattern> read(std::string_view& bytes);
+  static std::optional<IdentityPattern> read(text::LittleEndianCursor& bytes);
 
   bool operator==(const IdentityPattern&) const = default;
 
@@ -74,7 +75,7 @@ class IdentityPattern {
   static Value exactly(std::string_view value);
   static std::optional<Value> of_folded(std::string_view value);
   static bool matches(const Values& values, std::string_view identity) noexcept;
-  static std::optional<Values> read_values(std::string_view& bytes);
+  static std::optional<Values> read_values(text::LittleEndianCursor& bytes);
 
   std::vector<Values> any_of_;
 };

@@ -12,15 +12,15 @@ using std::chrono::milliseconds;
 
 std::string SnapshotLine::text() const {
   std::string out;
-  filled::put(out, seq);
-  filled::put_text(out, id);
-  filled::put(out, bytes);
-  filled::put_text(out, tag);
+  text::put(out, seq);
+  text::put_text(out, id);
+  text::put(out, bytes);
+  text::put_text(out, tag);
   return out;
 }
 
 std::optional<SnapshotLine> SnapshotLine::read(std::string_view text) {
-  filled::ByteReader reader(text);
+  text::LittleEndianCursor reader(text);
   SnapshotLine line;
   line.seq = reader.take<std::uint64_t>();
   line.id = reader.take_text();
@@ -60,7 +60,7 @@ Done Replica::restore(const std::string& generation,
                       std::string_view content,
                       std::string_view tag) {
   auto reader = std::make_unique<filled::LogReader>(key_, generation);
-  filled::ByteReader bytes(content);
+  text::LittleEndianCursor bytes(content);
   if (!filled::is_same_tag(tag, line.tag) || !reader->restore(bytes)) {
     on_trouble_("the snapshot of the filters in Redis is not what a guard has written");
     return std::unexpected(Failure{

@@ -327,7 +327,7 @@ TEST_F(FiltersTest, that_cannot_be_are_unsure_after_a_restore) {
   const std::string good = dump_of(*find("a")->filter);
   const std::string bad = testing::with_a_hash_twice(good);
   std::string bad_with_size;
-  put_long_text(bad_with_size, bad);
+  text::put_long_text(bad_with_size, bad);
   const std::size_t at = all.find(good) - sizeof(std::uint64_t);
   all.replace(at, good.size() + sizeof(std::uint64_t), bad_with_size);
   ASSERT_TRUE(filters_.restore(all).has_value());

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "filled/byte_codec.h"
 #include "filter/filter_file_format.h"
+#include "text/little_endian.h"
 
 namespace cuckooguard::filled::testing {
 
@@ -41,7 +41,8 @@ inline std::string file_of(ForgedLayer layer) {
 // With another first layer; what is in front of it stays.
 inline std::string forged(std::string_view dump, const std::function<void(ForgedLayer&)>& edit) {
   constexpr std::size_t kFront = 8 + 8 + 30 + 8 + 8 + 4;
-  ByteReader reader(dump.substr(kFront, dump.size() - kFront - sizeof(std::uint64_t)));
+  text::LittleEndianCursor reader(
+      dump.substr(kFront, dump.size() - kFront - sizeof(std::uint64_t)));
   const std::string_view file = reader.take_long_text();
   ForgedLayer layer{};
   std::memcpy(&layer.header, file.data(), sizeof(layer.header));
@@ -49,7 +50,7 @@ inline std::string forged(std::string_view dump, const std::function<void(Forged
   layer.payload = file.substr(sizeof(layer.header) + parts.checksums_bytes());
   edit(layer);
   std::string body(dump.substr(8, kFront - 8));
-  put_long_text(body, file_of(std::move(layer)));
+  text::put_long_text(body, file_of(std::move(layer)));
   body += reader.rest();
   std::string all;
   put(all, static_cast<std::uint64_t>(body.size() + 2 * sizeof(std::uint64_t)));

@@ -46,7 +46,7 @@ class Reading : public testing::Test {
   static LogReader restored(const LogReader& from, const LogKey& key) {
     LogReader reader(key, kGeneration);
     const std::string state = from.state();
-    ByteReader bytes(state);
+    text::LittleEndianCursor bytes(state);
     EXPECT_TRUE(reader.restore(bytes));
     EXPECT_TRUE(bytes.at_end());
     return reader;
@@ -213,7 +213,7 @@ TEST_F(Reading, half_a_state_is_none) {
   const std::string state = reader_.state();
   for (std::size_t size = 0; size < state.size(); ++size) {
     LogReader other(key_, kGeneration);
-    ByteReader bytes(std::string_view(state).substr(0, size));
+    text::LittleEndianCursor bytes(std::string_view(state).substr(0, size));
     EXPECT_FALSE(other.restore(bytes)) << size;
     EXPECT_EQ(other.seq(), 0U);
   }

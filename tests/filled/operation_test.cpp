@@ -33,7 +33,7 @@ TEST(Operation, is_read_back_as_it_was_written) {
   const Operation drop{
       .kind = Operation::Kind::drop, .filter = "b", .missing = Operation::Missing::is_made};
   put(bytes, drop);
-  ByteReader reader(bytes);
+  text::LittleEndianCursor reader(bytes);
   EXPECT_EQ(take_operation(reader), kAll);
   EXPECT_EQ(take_operation(reader), drop);
   EXPECT_TRUE(reader.at_end());
@@ -43,7 +43,7 @@ TEST(Operation, that_is_cut_anywhere_is_none) {
   std::string bytes;
   put(bytes, kAll);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
-    ByteReader reader(std::string_view(bytes).substr(0, size));
+    text::LittleEndianCursor reader(std::string_view(bytes).substr(0, size));
     EXPECT_FALSE(take_operation(reader).has_value()) << size;
   }
 }
@@ -53,7 +53,7 @@ TEST(Operation, with_impossible_numbers_is_none) {
   const auto with = [](Operation operation) {
     std::string bytes;
     put(bytes, operation);
-    ByteReader reader(bytes);
+    text::LittleEndianCursor reader(bytes);
     return take_operation(reader).has_value();
   };
   EXPECT_TRUE(with({}));

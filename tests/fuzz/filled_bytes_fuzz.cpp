@@ -26,7 +26,7 @@ void require(bool holds) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   static const cuckooguard::filter::HashSecret kSecret{};
   const std::string_view input(reinterpret_cast<const char*>(bytes), size);
-  ByteReader reader(input);
+  cuckooguard::text::LittleEndianCursor reader(input);
   if (auto operation = take_operation(reader)) {
     std::string again;
     put(again, *operation);

@@ -101,13 +101,13 @@ TEST(IdentityPattern, comes_back_from_its_bytes) {
     std::string bytes;
     pattern.write(bytes);
     for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
-      std::string_view part = std::string_view(bytes).substr(0, cut);
+      text::LittleEndianCursor part(std::string_view(bytes).substr(0, cut));
       EXPECT_FALSE(IdentityPattern::read(part)) << cut;
     }
     bytes += "rest";
-    std::string_view rest = bytes;
+    text::LittleEndianCursor rest(bytes);
     EXPECT_EQ(IdentityPattern::read(rest), pattern);
-    EXPECT_EQ(rest, "rest");
+    EXPECT_EQ(rest.rest(), "rest");
   }
 }
 

@@ -12,7 +12,7 @@
 #include "formats/bit_array.h"
 #include "formats/formats.h"
 #include "formats/hashes.h"
-#include "formats/little_endian.h"
+#include "text/little_endian.h"
 
 namespace cuckooguard::foreign {
 
@@ -57,7 +57,8 @@ std::optional<std::string> refuse(const Layer& layer, std::uint64_t stored_bits,
   return std::nullopt;
 }
 
-std::expected<Layer, std::string> read_layer(LittleEndian& header, std::size_t layer_bytes) {
+std::expected<Layer, std::string> read_layer(text::LittleEndianCursor& header,
+                                             std::size_t layer_bytes) {
   Layer layer;
   layer.bytes = header.take<std::uint64_t>();
   const auto stored_bits = header.take<std::uint64_t>();
@@ -74,7 +75,7 @@ std::expected<Layer, std::string> read_layer(LittleEndian& header, std::size_t l
 }
 
 std::expected<Chain, std::string> read_chain(std::string_view bytes) {
-  LittleEndian header(bytes);
+  text::LittleEndianCursor header(bytes);
   Chain chain{.items = header.take<std::uint64_t>(), .seed = kSeed, .layers = {}};
   const std::size_t layers = header.take<std::uint32_t>();
   const auto options = header.take<std::uint32_t>();

@@ -12,8 +12,8 @@
 
 #include "formats/formats.h"
 #include "formats/hashes.h"
-#include "formats/little_endian.h"
 #include "formats/slots.h"
+#include "text/little_endian.h"
 #include "text/try.h"
 
 namespace cuckooguard::foreign {
@@ -37,7 +37,7 @@ struct Header {
 };
 
 std::expected<Header, std::string> read_header(std::string_view bytes) {
-  LittleEndian from(bytes);
+  text::LittleEndianCursor from(bytes);
   Header header;
   header.items = from.take<std::uint64_t>();
   header.buckets = from.take<std::uint64_t>();

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
@@ -23,6 +22,7 @@
 #include "filter/key_hash.h"
 #include "follow/log.h"
 #include "source/transaction.h"
+#include "text/little_endian.h"
 
 namespace cuckooguard::source {
 
@@ -107,10 +107,7 @@ class TableChanges {
   RowName name_of(RowValues values) const {
     std::string key;
     for (const std::size_t place : key_places_) {
-      const std::string_view value = values[place].value_or(std::string_view());
-      const auto bytes = static_cast<std::uint32_t>(value.size());
-      key.append(reinterpret_cast<const char*>(&bytes), sizeof(bytes));
-      key.append(value);
+      text::put_text(key, values[place].value_or(std::string_view()));
     }
     return {.low = name_low_(key), .high = name_high_(key)};
   }

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "source/filter_load.h"
+#include "text/little_endian.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::sqlite {
@@ -572,10 +573,7 @@ RowName LogReader::name_of(const LoggedTable& table, const Statement& change) {
   bytes_.clear();
   for (int column = 0; column < static_cast<int>(table.values.size()); ++column) {
     bytes_ += static_cast<char>(change.type(column));  // before bytes(), which may convert
-    const std::string_view text = change.bytes(column);
-    const auto size = static_cast<std::uint32_t>(text.size());
-    bytes_.append(reinterpret_cast<const char*>(&size), sizeof size);
-    bytes_ += text;
+    text::put_text(bytes_, change.bytes(column));
   }
   return {.low = name_low_(bytes_), .high = name_high_(bytes_)};
 }
