@@ -20,7 +20,11 @@ namespace cuckooguard::source {
 
 inline constexpr int kListingsMax = 1000;
 
-// What any Log::Reader has (table_loader.h). Besides:
+template <class Log>
+std::expected<void, typename Log::Error> list_tables(TableSet<Log>& tables,
+                                                     typename Log::Reader& reader);
+
+// What any Log::Reader has (table_loader.h), which derives from it. Besides:
 //   find(wanted)   names of tables, of these names and patterns; a sentence or an Error
 //   kUnsure        why a listing has not come to an end
 template <class Log>
@@ -37,6 +41,9 @@ class ServerReader {
 
   Connection& connection() { return connection_; }
   void interrupt() const { connection_.interrupt(); }
+  std::expected<void, Error> list(TableSet<Log>& tables) {
+    return list_tables(tables, static_cast<typename Log::Reader&>(*this));
+  }
   std::expected<void, Error> close_view() { return connection_.run("ROLLBACK"); }
   std::expected<std::optional<std::string>, Error> count(const typename Log::Plan& plan) {
     return connection_.value(plan.count_sql());

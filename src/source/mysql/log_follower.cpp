@@ -102,10 +102,6 @@ Expected<TableReader> TableReader::open(const Settings& settings) {
   return TableReader(TRY(open_same_server(settings.login, settings.identity)), settings);
 }
 
-Done TableReader::list(TableSet<Log>& tables) {
-  return list_tables(tables, *this);
-}
-
 Expected<ReadView> TableReader::open_view(const LogPosition& from,
                                           TableSet<Log>& tables,
                                           const std::stop_token& stop) {

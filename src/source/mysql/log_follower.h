@@ -126,7 +126,6 @@ class TableReader final : public ServerReader<Log> {
   static Expected<TableReader> open(const Settings& settings);
 
   Expected<LogPosition> position() { return server_position(connection_); }
-  Done list(TableSet<Log>& tables);
   Planned<std::vector<std::string>> find(std::span<const std::string> wanted) {
     return find_tables(connection_, wanted);
   }

@@ -96,7 +96,6 @@ class TableReader final : public ServerReader<Log> {
   static Expected<TableReader> open(const Settings& settings);
 
   Expected<LogPosition> position();
-  Done list(TableSet<Log>& tables);
   Planned<std::vector<std::string>> find(std::span<const std::string> wanted) {
     return find_tables(connection_, settings_.place, wanted);
   }

@@ -107,10 +107,6 @@ Expected<LogPosition> TableReader::position() {
   return LogPosition(TRY(insert_lsn(connection_)));
 }
 
-Done TableReader::list(TableSet<Log>& tables) {
-  return list_tables(tables, *this);
-}
-
 Planned<TablePlan> TableReader::plan(const Target& target, const std::string& table) {
   auto plan = plan_table(connection_, settings_.place, target, table);
   if (plan) {

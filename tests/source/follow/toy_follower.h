@@ -71,9 +71,6 @@ class ToyReader : public ServerReader<ToyLog> {
   }
 
   std::expected<ToyPosition, ToyError> position() { return server().end(); }
-  std::expected<void, ToyError> list(TableSet<ToyLog>& tables) {
-    return list_tables(tables, *this);
-  }
   ToyPlanned<std::vector<std::string>> find(std::span<const std::string> wanted) {
     std::vector<std::string> found;
     for (const std::string& name : wanted) {
