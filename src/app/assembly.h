@@ -40,6 +40,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/core/noncopyable.hpp>
 
 #include "app/admin_server.h"
 #include "app/endpoints.h"
@@ -319,7 +320,7 @@ class RecentEvents final : public views::EventList {
 // Threads: the io_context's, but for what is posted to the workers' loops. Lifetimes: loops and
 // clients outlive the io_context's run. Limits: `timeout` and kLastWord; with a timeout of 0 on_end
 // comes at once.
-class Drain {
+class Drain : boost::noncopyable {
  public:
   // For Redis to acknowledge a client's end, and for that reply to be passed on.
   static constexpr std::chrono::seconds kLastWord{1};
@@ -337,9 +338,6 @@ class Drain {
         std::chrono::milliseconds timeout,
         Calls calls,
         log::EventLog& log);
-  ~Drain() = default;
-  Drain(const Drain&) = delete;
-  Drain& operator=(const Drain&) = delete;
 
   // Before the first signal.
   void add(Worker worker) { workers_.push_back(worker); }

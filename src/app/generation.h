@@ -48,6 +48,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "app/guests.h"
 #include "app/kept_overlays.h"
 #include "app/load_report.h"
@@ -210,7 +212,7 @@ struct Definition {
 
 Definition definition_of(const config::Config& config, std::size_t ns);
 
-class Generation {
+class Generation : boost::noncopyable {
  public:
   struct Environment {
     const Guests& guests;
@@ -233,9 +235,6 @@ class Generation {
   static Result make(const Environment& environment,
                      config::Config config,
                      const Generation* before);
-  Generation(const Generation&) = delete;
-  Generation& operator=(const Generation&) = delete;
-  ~Generation() = default;
 
   const config::Config& config() const { return ground_->config; }
   const SourceList& sources() const { return source_list_; }

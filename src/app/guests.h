@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "config/config_file.h"
 #include "file/kind.h"
 #include "guard/fact_table.h"
@@ -38,7 +40,7 @@ struct Library {
 // environment has outlives it, and it the workers. Errors: make: a sentence. What was kept and
 // cannot be read is one, too: to go on without it would be to take for new what was there.
 // Limits: config::FilledFilters.
-class ApplicationFilters {
+class ApplicationFilters : boost::noncopyable {
  public:
   struct Environment {
     log::EventLog& log;
@@ -50,9 +52,6 @@ class ApplicationFilters {
   using Made = std::expected<std::unique_ptr<ApplicationFilters>, std::string>;
   using Make = Made (*)(const config::Config& config, const Environment& environment);
 
-  ApplicationFilters() = default;
-  ApplicationFilters(const ApplicationFilters&) = delete;
-  ApplicationFilters& operator=(const ApplicationFilters&) = delete;
   virtual ~ApplicationFilters() = default;
 
   virtual void start() = 0;

@@ -21,6 +21,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/core/noncopyable.hpp>
 
 #include "config/config.h"
 #include "io/blocking_thread.h"
@@ -86,7 +87,7 @@ class LoadStatus final : public source::Observer {
 // Notifies the service manager twice per watchdog interval while every loop turns. If a loop
 // stalls, the manager kills the process, at most views::Heartbeat::kStalledAfter plus that interval
 // later.
-class Watchdog {
+class Watchdog : boost::noncopyable {
  public:
   using Now = std::function<io::TimePoint()>;
 
@@ -95,9 +96,6 @@ class Watchdog {
            std::vector<views::Heartbeat> loops,
            log::EventLog& log,
            Now now = io::now_since_boot);
-  ~Watchdog() = default;
-  Watchdog(const Watchdog&) = delete;
-  Watchdog& operator=(const Watchdog&) = delete;
 
  private:
   void beat();

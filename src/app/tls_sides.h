@@ -26,6 +26,8 @@
 #include <string>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "config/config.h"
 #include "io/asio_loop.h"
 #include "io/blocking_thread.h"
@@ -37,14 +39,11 @@
 
 namespace cuckooguard::app {
 
-class TlsSides {
+class TlsSides : boost::noncopyable {
  public:
   static constexpr std::chrono::seconds kLookEvery{10};
 
   explicit TlsSides(log::EventLog& log);
-  TlsSides(const TlsSides&) = delete;
-  TlsSides& operator=(const TlsSides&) = delete;
-  ~TlsSides() = default;
 
   // Reads the files. Existing connections keep their credentials; new ones get these, or no TLS if
   // `config` has none. Errors, one sentence each: nothing has changed.

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "app/guests.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming)
@@ -33,10 +35,7 @@ class Command {
   }
 
  private:
-  struct Any {
-    Any() = default;
-    Any(const Any&) = delete;
-    Any& operator=(const Any&) = delete;
+  struct Any : boost::noncopyable {
     virtual ~Any() = default;
     virtual CLI::App& add(CLI::App& parent) = 0;
     virtual int run(const app::Guests& guests) const = 0;

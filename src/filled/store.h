@@ -20,6 +20,8 @@
 #include <string_view>
 #include <utility>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "filled/operation.h"
 
 namespace cuckooguard::filled {
@@ -95,11 +97,8 @@ struct LogStatus {
   std::size_t waiting = 0;  // changes, those that have been sent included
 };
 
-class Store {
+class Store : boost::noncopyable {
  public:
-  Store() = default;
-  Store(const Store&) = delete;
-  Store& operator=(const Store&) = delete;
   virtual ~Store() = default;
 
   // Perhaps it is done at once.

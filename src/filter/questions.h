@@ -24,15 +24,14 @@
 #include <stop_token>
 #include <utility>
 
+#include <boost/core/noncopyable.hpp>
+
 namespace cuckooguard::filter {
 
-class Questions {
+class Questions : boost::noncopyable {
  public:
   // `on_proven`: readers that wait are to look again. Any thread; must not block.
   explicit Questions(std::function<void()> on_proven = {}) : on_proven_(std::move(on_proven)) {}
-  Questions(const Questions&) = delete;
-  Questions& operator=(const Questions&) = delete;
-  ~Questions() = default;
 
   // --- readers ---
   // A question that begins from now on is wanted.

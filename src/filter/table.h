@@ -8,6 +8,8 @@
 #include <memory>
 #include <span>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "filter/lookup_kernel.h"
 #include "filter/shared_cells.h"
 #include "filter/sizing.h"
@@ -16,12 +18,10 @@ namespace cuckooguard::filter {
 
 // A seam with one implementation per layout (table.cpp): the layout is known only at run time, and
 // one indirect call per look-up or batch is cheaper than a layout whose widths are variables.
-class FilterTable {
+class FilterTable : boost::noncopyable {
  public:
   explicit FilterTable(std::uint64_t buckets) : cells_(buckets) {}
   virtual ~FilterTable() = default;
-  FilterTable(const FilterTable&) = delete;
-  FilterTable& operator=(const FilterTable&) = delete;
 
   [[nodiscard]] virtual bool may_contain(std::uint64_t hash) const noexcept = 0;
   // At most kBatchMax hashes.

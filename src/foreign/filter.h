@@ -22,6 +22,8 @@
 #include <string>
 #include <string_view>
 
+#include <boost/core/noncopyable.hpp>
+
 namespace cuckooguard::foreign {
 
 // Positions of one item: as many as the smallest false positive rate that a double can hold asks
@@ -38,11 +40,8 @@ struct Facts {
   double false_positive_rate = 0;      // to be expected at this fill, of items chosen blindly
 };
 
-class Filter {
+class Filter : boost::noncopyable {
  public:
-  Filter() = default;
-  Filter(const Filter&) = delete;
-  Filter& operator=(const Filter&) = delete;
   virtual ~Filter() = default;
 
   virtual bool may_contain(std::string_view item) const noexcept = 0;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "guard/overlay.h"
 #include "redis/client_state.h"
 
@@ -31,7 +33,7 @@ namespace cuckooguard::guard {
 // each key; has_room() bounds them to kKeysMax per client and kWorkerKeysMax per worker (24 MiB).
 // Up to kSearchedMax keys are searched for each read of this client that would be answered; with
 // more, all of its reads pass.
-class WritesInFlight {
+class WritesInFlight : boost::noncopyable {
  public:
   static constexpr std::size_t kKeysMax = std::size_t{1} << 14;
   static constexpr std::size_t kWorkerKeysMax = std::size_t{1} << 20;
@@ -51,9 +53,6 @@ class WritesInFlight {
 
   // `worker_keys`: of all clients of the worker, kept by this. Outlives it, or forget_all().
   explicit WritesInFlight(std::size_t& worker_keys) : worker_keys_(worker_keys) {}
-  WritesInFlight(const WritesInFlight&) = delete;
-  WritesInFlight& operator=(const WritesInFlight&) = delete;
-  ~WritesInFlight() = default;
 
   bool has_room() const {
     return keys_.size() - head_ + queued_.size() < kKeysMax && worker_keys_ < kWorkerKeysMax;

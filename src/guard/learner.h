@@ -20,6 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "guard/client.h"
 #include "guard/guarded_namespace.h"
 #include "guard/overlay.h"
@@ -40,7 +42,7 @@ namespace cuckooguard::guard {
 // Threads: its worker's; other workers' clients have other shares of the same overlay.
 // Limits: 40 bytes per key, `total` keys. When it is full, a client without keys takes from the
 // user with the most.
-class LearnedKeys {
+class LearnedKeys : boost::noncopyable {
  public:
   struct Limits {
     std::size_t client;
@@ -52,9 +54,6 @@ class LearnedKeys {
   static Limits limits_for(std::uint64_t max_keys, std::size_t workers);
 
   LearnedKeys(Overlay& overlay, const Limits& limits) : overlay_(overlay), limits_(limits) {}
-  LearnedKeys(const LearnedKeys&) = delete;
-  LearnedKeys& operator=(const LearnedKeys&) = delete;
-  ~LearnedKeys() = default;
 
   struct Put {
     std::uint64_t hash = 0;

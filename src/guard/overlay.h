@@ -36,6 +36,8 @@
 #include <string>
 #include <string_view>
 
+#include <boost/core/noncopyable.hpp>
+
 namespace cuckooguard::guard {
 
 using TimePoint = std::chrono::steady_clock::time_point;
@@ -50,7 +52,7 @@ enum class Held : std::uint8_t {
   share_filled,  // its own client has lost keys before their time
 };
 
-class Overlay {
+class Overlay : boost::noncopyable {
  public:
   struct Limits {
     std::uint64_t max_keys;
@@ -58,9 +60,6 @@ class Overlay {
   };
 
   explicit Overlay(Limits limits);
-  Overlay(const Overlay&) = delete;
-  Overlay& operator=(const Overlay&) = delete;
-  ~Overlay() = default;
 
   // When an entry expires, in ticks since boot.
   using Tick = std::uint32_t;

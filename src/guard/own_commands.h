@@ -38,6 +38,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "guard/client.h"
 #include "guard/guard.h"
 #include "guard/promised_reply.h"
@@ -161,12 +163,10 @@ struct Call {
   Reader reader() const;  // if `access`
 };
 
-class CommandServer {
+class CommandServer : boost::noncopyable {
  public:
   // The rows outlive it.
   CommandServer(Guard& guard, std::span<const CommandRow> rows) : guard_(guard), rows_(rows) {}
-  CommandServer(const CommandServer&) = delete;
-  CommandServer& operator=(const CommandServer&) = delete;
   virtual ~CommandServer() = default;
 
   std::span<const CommandRow> rows() const { return rows_; }
@@ -196,7 +196,7 @@ class CommandServer {
   std::span<const CommandRow> rows_;
 };
 
-class OwnCommands {
+class OwnCommands : boost::noncopyable {
  public:
   // One of a row's names.
   struct Served {
@@ -213,9 +213,6 @@ class OwnCommands {
   explicit OwnCommands(Guard& guard, std::unique_ptr<Servers>... servers) : guard_(guard) {
     (add(std::move(servers)), ...);
   }
-  OwnCommands(const OwnCommands&) = delete;
-  OwnCommands& operator=(const OwnCommands&) = delete;
-  ~OwnCommands() = default;
 
   // Those that were added before are asked first. Null: nothing.
   void add(std::unique_ptr<CommandServer> server);

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <string>
 
+#include <boost/core/noncopyable.hpp>
+
 namespace cuckooguard::guard {
 
 // Promised replies that are known by now, on their way to the worker whose clients wait for them.
@@ -47,11 +49,8 @@ class KnownReplies {
 
 // Threads: its worker's. Lifetimes: it owns what it is told by. Errors: whatever becomes of it is a
 // reply. Limits: it is known at some time.
-class PromisedReply {
+class PromisedReply : boost::noncopyable {
  public:
-  PromisedReply() = default;
-  PromisedReply(const PromisedReply&) = delete;
-  PromisedReply& operator=(const PromisedReply&) = delete;
   virtual ~PromisedReply() = default;
 
   // What it takes until it is known.

@@ -17,6 +17,8 @@
 #include <memory>
 #include <span>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "config/config.h"
 #include "io/clock.h"
 #include "io/output_queue.h"
@@ -36,29 +38,20 @@ class Flushable {
 enum class FlushOrder : std::uint8_t { upstream_first, client_last };
 
 // What must outlive the batch it ended in (Loop::dispose()).
-class Disposable {
+class Disposable : boost::noncopyable {
  public:
   virtual ~Disposable() = default;
-  Disposable() = default;
-  Disposable(const Disposable&) = delete;
-  Disposable& operator=(const Disposable&) = delete;
 };
 
 // Destroying it cancels the call.
-class Timer {
+class Timer : boost::noncopyable {
  public:
   virtual ~Timer() = default;
-  Timer() = default;
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
 };
 
-class Loop {
+class Loop : boost::noncopyable {
  public:
   virtual ~Loop() = default;
-  Loop() = default;
-  Loop(const Loop&) = delete;
-  Loop& operator=(const Loop&) = delete;
 
   // Read it after reading a client, and decide everything that was read by that time: a process
   // that is suspended in between must not judge later bytes by an earlier deadline. About 25 ns.

@@ -16,6 +16,8 @@
 #include <string>
 #include <string_view>
 
+#include <boost/core/noncopyable.hpp>
+
 namespace cuckooguard::io {
 
 enum class Interest : std::uint8_t { none = 0, read = 1, write = 2, both = 3 };
@@ -44,12 +46,9 @@ class Watcher {
   ~Watcher() = default;
 };
 
-class Transport {
+class Transport : boost::noncopyable {
  public:
   virtual ~Transport() = default;
-  Transport() = default;
-  Transport(const Transport&) = delete;
-  Transport& operator=(const Transport&) = delete;
 
   // Whom to tell of readiness; must outlive the transport. Called once, before anything else.
   virtual void bind(Watcher& watcher) = 0;

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <memory>
 
+#include <boost/core/noncopyable.hpp>
 #include <boost/intrusive/list.hpp>
 
 #include "config/config.h"
@@ -34,7 +35,7 @@ using MemberList = boost::intrusive::list<Member,
 //   head -> [silent since 10:00:00] -> [10:00:07] -> ... -> [just now] <- touch() moves here
 //
 // Limits: empty if the timeout is 0 (off); told up to kCoarse late, at most once per kCoarse.
-class IdleClients {
+class IdleClients : boost::noncopyable {
  public:
   static constexpr std::chrono::milliseconds kCoarse{100};
 
@@ -54,9 +55,6 @@ class IdleClients {
   };
 
   IdleClients(io::Loop& loop, const config::Limits& limits) : loop_(loop), limits_(limits) {}
-  IdleClients(const IdleClients&) = delete;
-  IdleClients& operator=(const IdleClients&) = delete;
-  ~IdleClients() = default;
 
   void add(Member& member);
   void touch(Member& member);
@@ -81,7 +79,7 @@ class IdleClients {
 // Why the source does not notify them: asking takes less than 1 us, waking a thread's loop from
 // another one takes longer, and a client waits for half a tick on average, which is less than a
 // round trip.
-class HeldClients {
+class HeldClients : boost::noncopyable {
  public:
   static constexpr std::chrono::milliseconds kTick{1};
   static constexpr std::size_t kPerTick = 256;
@@ -100,9 +98,6 @@ class HeldClients {
   };
 
   explicit HeldClients(io::Loop& loop) : loop_(loop) {}
-  HeldClients(const HeldClients&) = delete;
-  HeldClients& operator=(const HeldClients&) = delete;
-  ~HeldClients() = default;
 
   // Harmless when repeated, both.
   void add(Member& member);
@@ -125,7 +120,7 @@ class HeldClients {
 //
 // Limits: at most kPerBatch are asked in one batch, so that other clients are served in between;
 // the others follow in the next.
-class ProofWaiters {
+class ProofWaiters : boost::noncopyable {
  public:
   static constexpr std::chrono::milliseconds kTick{2};  // how late a wait may end
   static constexpr std::size_t kPerBatch = 256;
@@ -145,9 +140,6 @@ class ProofWaiters {
   };
 
   explicit ProofWaiters(io::Loop& loop) : loop_(loop) {}
-  ProofWaiters(const ProofWaiters&) = delete;
-  ProofWaiters& operator=(const ProofWaiters&) = delete;
-  ~ProofWaiters() = default;
 
   // Asked again at `until`, whatever has been proven. One that waits already keeps its place.
   void add(Member& member, io::TimePoint until);

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "config/config.h"
 #include "io/loop.h"
 #include "upstream/cluster_watch.h"
@@ -31,7 +33,7 @@ struct NodeUsers {
   std::function<std::uint64_t()> version = [] { return std::uint64_t{0}; };
 };
 
-class Node {
+class Node : boost::noncopyable {
  public:
   // When a node that owes replies has been silent for this long, commands that any node may answer
   // go to another one.
@@ -47,9 +49,6 @@ class Node {
               .upstreams = upstreams,
               .settings = settings,
               .in_flight_max = kInFlightMax} {}
-  Node(const Node&) = delete;
-  Node& operator=(const Node&) = delete;
-  ~Node() = default;
 
   // Something that does not wait on the node.
   void is_asked(io::TimePoint now) {

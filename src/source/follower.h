@@ -17,6 +17,8 @@
 #include <string_view>
 #include <utility>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "filter/questions.h"
 #include "source/feeds.h"
 #include "source/source.h"
@@ -254,11 +256,8 @@ struct Snapshot {
   std::string why;      // if unclear or lost
 };
 
-class Origin {
+class Origin : boost::noncopyable {
  public:
-  Origin() = default;
-  Origin(const Origin&) = delete;
-  Origin& operator=(const Origin&) = delete;
   virtual ~Origin() = default;
 
   virtual Sighting look() = 0;
@@ -268,11 +267,8 @@ class Origin {
 };
 
 // One step at a time, so that a test can take the steps itself.
-class Follower {
+class Follower : boost::noncopyable {
  public:
-  Follower() = default;
-  Follower(const Follower&) = delete;
-  Follower& operator=(const Follower&) = delete;
   virtual ~Follower() = default;
 
   // Does what is next (a look, a load) and returns how long to wait before the next step. A long

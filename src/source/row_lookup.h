@@ -24,19 +24,19 @@
 #include <utility>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "keyspace/keyspace.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
 
-class RowLookup {
+class RowLookup : boost::noncopyable {
  public:
   static constexpr std::size_t kRowsMax = 1000;
   static constexpr std::chrono::seconds kTimeout{3};
 
   explicit RowLookup(std::vector<Target> targets) : targets_(std::move(targets)) {}
-  RowLookup(const RowLookup&) = delete;
-  RowLookup& operator=(const RowLookup&) = delete;
   virtual ~RowLookup() = default;
 
   // `identity` as Keyspace::match gives it.

@@ -29,6 +29,8 @@
 #include <string_view>
 #include <variant>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "config/config.h"
 #include "filter/live_parts.h"
 #include "filter/reported_state.h"
@@ -62,11 +64,8 @@ struct Progress {
 
 inline constexpr std::chrono::milliseconds kProgressEvery{100};
 
-class Observer {
+class Observer : boost::noncopyable {
  public:
-  Observer() = default;
-  Observer(const Observer&) = delete;
-  Observer& operator=(const Observer&) = delete;
   virtual ~Observer() = default;
 
   virtual void on_progress(const Progress& progress) = 0;
@@ -92,11 +91,8 @@ struct RowAnswer {
   std::string why{};  // if unknown; for people
 };
 
-class Source {
+class Source : boost::noncopyable {
  public:
-  Source() = default;
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
   virtual ~Source() = default;  // stops and joins
 
   virtual void start() = 0;  // at once; the loading is done on the source's thread

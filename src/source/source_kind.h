@@ -23,6 +23,8 @@
 #include <variant>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "filter/questions.h"
 #include "filter/sizing.h"
 #include "keyspace/key_template.h"
@@ -41,13 +43,10 @@ namespace cuckooguard::source {
 // Threads: one at a time. Lifetimes: closed by its destructor.
 // Errors: a sentence; the session is then of no use any more. What Redis itself refuses is a value.
 // Limits: ask() waits for a few seconds at most, and holds one reply.
-class RedisSession {
+class RedisSession : boost::noncopyable {
  public:
   using Answer = std::expected<resp::Value, std::string>;
 
-  RedisSession() = default;
-  RedisSession(const RedisSession&) = delete;
-  RedisSession& operator=(const RedisSession&) = delete;
   virtual ~RedisSession() = default;
 
   // An error, too, as soon as `upstream` leads elsewhere: what was read here is another Redis's.

@@ -25,6 +25,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "config/config.h"
 #include "io/loop.h"
 #include "resp/connection_state.h"
@@ -89,7 +91,7 @@ namespace cuckooguard::upstream {
 // Threads: its worker's. Lifetimes: the owner outlives it.
 // Errors: on_lost(), within a batch. Limits: none of its own on what is queued: the owner looks at
 // has_room(); a run per change of client.
-class SharedConnection final : GreetedConnection::Owner {
+class SharedConnection final : boost::noncopyable, GreetedConnection::Owner {
  public:
   static constexpr std::size_t kUnsentMax = std::size_t{1024} * 1024;
   // A reply above this holds up those behind it.
@@ -131,9 +133,6 @@ class SharedConnection final : GreetedConnection::Owner {
                    LoginProbe& probe,
                    Owner& owner)
       : loop_(loop), settings_(settings), told_(told), probe_(probe), owner_(owner) {}
-  SharedConnection(const SharedConnection&) = delete;
-  SharedConnection& operator=(const SharedConnection&) = delete;
-  ~SharedConnection() = default;
 
   // Does nothing if it is open. `pings`: it takes commands once Redis has answered one PING.
   void open(bool pings = false);
@@ -328,7 +327,7 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
   io::TimePoint ask_again_at_{};
 };
 
-class Upstreams {
+class Upstreams : boost::noncopyable {
  public:
   static constexpr std::size_t kKeptMax = 16;
   static constexpr std::chrono::seconds kKeptFor{10};
@@ -342,9 +341,6 @@ class Upstreams {
             const config::Upstream& settings,
             SharedUpstream::OnLoss on_loss,
             std::function<std::uint64_t()> version);
-  Upstreams(const Upstreams&) = delete;
-  Upstreams& operator=(const Upstreams&) = delete;
-  ~Upstreams() = default;
 
   LoginProbe& login_probe() { return probe_; }
 

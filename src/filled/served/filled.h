@@ -23,6 +23,8 @@
 #include <thread>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "config/filled.h"
 #include "filled/filters.h"
 #include "filled/store.h"
@@ -61,7 +63,7 @@ class FilledCounts {
 // A filter that clients make with these options.
 filled::Shape shape_of(const FilterOptions& options, filled::Kind kind);
 
-class Filled {
+class Filled : boost::noncopyable {
  public:
   static constexpr std::chrono::seconds kDumpKept{60};
   static constexpr std::chrono::seconds kDumpEvery{1};
@@ -77,9 +79,6 @@ class Filled {
   };
 
   explicit Filled(Parts parts);
-  Filled(const Filled&) = delete;
-  Filled& operator=(const Filled&) = delete;
-  ~Filled() = default;
 
   const Parts& parts() const { return parts_; }
   FilledCounts& counts() { return counts_; }

@@ -11,6 +11,8 @@
 #include <stop_token>
 #include <string>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "foreign/filter.h"
 
 namespace cuckooguard::source {
@@ -37,11 +39,8 @@ struct BloomReading {
   std::shared_ptr<const foreign::Filter> filter{};  // if taken
 };
 
-class BloomOrigin {
+class BloomOrigin : boost::noncopyable {
  public:
-  BloomOrigin() = default;
-  BloomOrigin(const BloomOrigin&) = delete;
-  BloomOrigin& operator=(const BloomOrigin&) = delete;
   virtual ~BloomOrigin() = default;
 
   virtual BloomLook look() = 0;  // after a read() that has given a filter

@@ -29,6 +29,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "filter/filter_file.h"
 #include "follow/checkpoint.h"
 #include "follow/table_set.h"
@@ -38,7 +40,7 @@
 namespace cuckooguard::source {
 
 template <class Log>
-class CheckpointWriter {
+class CheckpointWriter : boost::noncopyable {
  public:
   // For the server to commit what its log has deleted (log_feed.h).
   static constexpr std::chrono::seconds kCommitWaitMax{2};
@@ -57,9 +59,6 @@ class CheckpointWriter {
       : settings_(std::move(settings)),
         tables_(tables),
         thread_([this](const std::stop_token& stop) { run(stop); }) {}
-  CheckpointWriter(const CheckpointWriter&) = delete;
-  CheckpointWriter& operator=(const CheckpointWriter&) = delete;
-  ~CheckpointWriter() = default;
 
  private:
   struct Last {

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 namespace cuckooguard::source {
 
 template <class Table>
@@ -66,7 +68,7 @@ class JoinedTables {
 //
 // Threads: the source's. Lifetimes: tables outlive it, or leave().
 template <class Log>
-class TransactionApplier {
+class TransactionApplier : boost::noncopyable {
  public:
   using Table = typename Log::Table;
 
@@ -78,8 +80,6 @@ class TransactionApplier {
         [](std::string_view, std::string_view) {};
   };
 
-  TransactionApplier(const TransactionApplier&) = delete;
-  TransactionApplier& operator=(const TransactionApplier&) = delete;
   virtual ~TransactionApplier() = default;
 
   // From the end of the transaction at hand on the table is told of changes: of all that

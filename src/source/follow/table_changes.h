@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "filter/key_hash.h"
 #include "follow/log.h"
 #include "source/transaction.h"
@@ -27,11 +29,8 @@
 namespace cuckooguard::source {
 
 template <class Log>
-class RowTarget {
+class RowTarget : boost::noncopyable {
  public:
-  RowTarget() = default;
-  RowTarget(const RowTarget&) = delete;
-  RowTarget& operator=(const RowTarget&) = delete;
   virtual ~RowTarget() = default;
 
   // A sentence if the row cannot be guarded rightly.

@@ -36,6 +36,8 @@
 #include <variant>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "follow/table_set.h"
 #include "source/filter_load.h"
 #include "text/try.h"
@@ -50,7 +52,7 @@ namespace cuckooguard::source {
 //   stream(plan)              next(): RowValues, nothing at the end
 //   is_somebody_waiting(plan) interrupt(): from any thread; it is lost from then on
 template <class Log>
-class TableLoader {
+class TableLoader : boost::noncopyable {
  public:
   using Reader = typename Log::Reader;
   using Error = typename Log::Error;
@@ -69,9 +71,6 @@ class TableLoader {
         tables_(tables),
         chosen_(std::move(chosen)),
         thread_([this](const std::stop_token& stop) { run(stop); }) {}
-  TableLoader(const TableLoader&) = delete;
-  TableLoader& operator=(const TableLoader&) = delete;
-  ~TableLoader() = default;
 
   bool has_ended() const { return has_ended_; }
 

@@ -36,6 +36,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "follow/joined_tables.h"
 #include "follow/table_changes.h"
 #include "pgoutput/message.h"
@@ -155,11 +157,8 @@ class LogApplier final : public TransactionApplier<Log> {
   bool has_last() const { return last_.commit.lsn.value != 0; }
 
   // A Relation, with texts of its own, and who follows it.
-  struct Known {
+  struct Known : boost::noncopyable {
     explicit Known(const pgoutput::Relation& of);
-    ~Known() = default;
-    Known(const Known&) = delete;
-    Known& operator=(const Known&) = delete;
 
     std::string schema;
     std::string name;
