@@ -265,9 +265,7 @@ Feeds::Feeds(std::span<const Target> targets,
 
 void Feeds::snapshot_begins(TimePoint now) {
   snapshot_at_ = now;
-  for (Feed& feed : feeds_) {
-    feed.snapshot_begins(now);
-  }
+  each(&Feed::snapshot_begins, now);
 }
 
 bool Feeds::has(const Target& target, const std::string& table) const {

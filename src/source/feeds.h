@@ -177,6 +177,13 @@ class Feeds {
   auto end() { return feeds_.end(); }
   Feed& front() { return feeds_.front(); }
   std::size_t size() const { return feeds_.size(); }
+  // Calls it of every feed.
+  template <typename... Parameters>
+  void each(void (Feed::*call)(Parameters...), const auto&... arguments) {
+    for (Feed& feed : feeds_) {
+      (feed.*call)(arguments...);
+    }
+  }
 
   std::span<const Target> targets() const { return targets_; }
   // Also of the feeds that it will add.

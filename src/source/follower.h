@@ -300,11 +300,7 @@ class LookingFollower : public Follower {
       return lose(trouble.what());
     }
   }
-  void finish() final {
-    for (Feed& feed : feeds_) {
-      feed.expire();
-    }
-  }
+  void finish() final { feeds_.each(&Feed::expire); }
   SourceStatus status() const final { return status_.read(); }
 
  protected:

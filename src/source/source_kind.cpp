@@ -81,9 +81,7 @@ Rescan::Duration Rescan::follow() {
       return lose(sighting.why);
     case Sighting::Kind::unclear:
       if (before - proven_at_ >= timing_.max_lag) {
-        for (Feed& feed : feeds_) {
-          feed.report_unless_refused(State::lagging, sighting.why);
-        }
+        feeds_.each(&Feed::report_unless_refused, State::lagging, sighting.why);
       }
       if (is_wanted) {
         asking_.want();
@@ -93,16 +91,12 @@ Rescan::Duration Rescan::follow() {
       break;
   }
   if (sighting.version != in_force_) {
-    for (Feed& feed : feeds_) {
-      feed.expire();  // before anything else
-    }
+    feeds_.each(&Feed::expire);  // before anything else
     note_change(before, sighting.version);
     return Duration::zero();
   }
   asking_.serves_strict(serves_strict_);
-  for (Feed& feed : feeds_) {
-    feed.prove(before);
-  }
+  feeds_.each(&Feed::prove, before);
   asking_.proven();
   status_.proven(before);
   proven_ = true;
@@ -128,11 +122,10 @@ void Rescan::note_change(TimePoint now, Version version) {
   misses_ += proven_ ? 0 : 1;
   not_before_ = loaded_at_ + (proven_ ? kPauseAfterUse * load_time_ : pause_after_miss());
   patient_until_ = std::max(now, not_before_) + load_time_;
-  for (Feed& feed : feeds_) {
-    feed.report(proven_ ? State::loading : State::lagging,
-                proven_ ? "rows have changed: reading them again"
-                        : "rows changed while they were read: reading them again after a pause");
-  }
+  feeds_.each(&Feed::report,
+              proven_ ? State::loading : State::lagging,
+              proven_ ? "rows have changed: reading them again"
+                      : "rows changed while they were read: reading them again after a pause");
 }
 
 Rescan::Duration Rescan::pause_after_miss() const {
@@ -176,9 +169,7 @@ Rescan::Duration Rescan::load(const std::stop_token& stop) {
     case Snapshot::Kind::lost:
       return lose(snapshot.why);
     case Snapshot::Kind::unclear:
-      for (Feed& feed : feeds_) {
-        feed.report(State::loading, snapshot.why);
-      }
+      feeds_.each(&Feed::report, State::loading, snapshot.why);
       status_.loading(snapshot.why);
       return timing_.poll_every;
     case Snapshot::Kind::taken:
@@ -196,10 +187,8 @@ Rescan::Duration Rescan::load(const std::stop_token& stop) {
 }
 
 Rescan::Duration Rescan::lose(std::string_view why) {
-  for (Feed& feed : feeds_) {
-    feed.expire();
-    feed.report(State::down, why);
-  }
+  feeds_.each(&Feed::expire);
+  feeds_.each(&Feed::report, State::down, why);
   phase_ = Phase::down;
   status_.lost(why);
   return backoff_.next();
@@ -210,9 +199,7 @@ Rescan::Duration Rescan::look_for_lost() {
   if (sighting.kind == Sighting::Kind::lost) {
     return lose(sighting.why);
   }
-  for (Feed& feed : feeds_) {
-    feed.report(State::loading, "the rows can be read again");
-  }
+  feeds_.each(&Feed::report, State::loading, "the rows can be read again");
   status_.loading("the rows can be read again");
   phase_ = Phase::changed;
   never_loaded_ = true;

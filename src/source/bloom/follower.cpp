@@ -106,10 +106,8 @@ void BloomFollower::take(TimePoint at, FilterPointer filter) {
   candidate_ = std::move(filter);
   is_in_force_ = false;
   const std::string why = why_not_yet(set);
-  for (Feed& feed : feeds_) {
-    feed.expire();
-    feed.report(State::loading, why);
-  }
+  feeds_.each(&Feed::expire);
+  feeds_.each(&Feed::report, State::loading, why);
   status_.loading(why);
 }
 
@@ -158,9 +156,7 @@ bool BloomFollower::is_stale(TimePoint now) const {
 
 void BloomFollower::report_if_stale(TimePoint now) {
   if (is_in_force_ && is_stale(now)) {
-    for (Feed& feed : feeds_) {
-      feed.report_unless_refused(State::lagging, why_too_slow());
-    }
+    feeds_.each(&Feed::report_unless_refused, State::lagging, why_too_slow());
   }
 }
 
@@ -178,10 +174,8 @@ BloomFollower::Duration BloomFollower::lose(std::string_view why) {
   is_read_ = false;
   status_.lost(why);
   if (is_stale(clock_())) {
-    for (Feed& feed : feeds_) {
-      feed.expire();
-      feed.report(State::down, why);
-    }
+    feeds_.each(&Feed::expire);
+    feeds_.each(&Feed::report, State::down, why);
   }
   return is_stale(clock_()) ? backoff_.next() : std::min(backoff_.next(), timing_.reload);
 }
@@ -191,10 +185,8 @@ BloomFollower::Duration BloomFollower::refuse(std::string_view why, bool is_miss
   is_read_ = false;
   is_in_force_ = false;
   candidate_.reset();
-  for (Feed& feed : feeds_) {
-    feed.expire();
-    feed.refuse(State::refused, why);
-  }
+  feeds_.each(&Feed::expire);
+  feeds_.each(&Feed::refuse, State::refused, why);
   status_.refused(why);
   return backoff_.next();
 }
@@ -202,9 +194,7 @@ BloomFollower::Duration BloomFollower::refuse(std::string_view why, bool is_miss
 BloomFollower::Duration BloomFollower::wait_for(std::string_view why) {
   is_read_ = false;
   if (is_stale(clock_())) {
-    for (Feed& feed : feeds_) {
-      feed.report(is_in_force_ ? State::lagging : State::loading, why);
-    }
+    feeds_.each(&Feed::report, is_in_force_ ? State::lagging : State::loading, why);
     status_.loading(why);
   }
   return std::min(kUnclearPause, timing_.reload);
