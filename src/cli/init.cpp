@@ -53,18 +53,13 @@ std::string set_user(const config::Upstream& redis) {
 }
 
 std::vector<std::string> log_in(RedisCall& connection, const config::Upstream& redis) {
-  const std::string& user = redis.control.username;
-  const std::string password =
-      config::password_of(redis.control.password_file, redis.control.password);
-  if (password.empty()) {
+  const auto& [user, password, password_file] = redis.control;
+  const auto words =
+      Login{.user = user, .password_file = password_file, .password = password}.words();
+  if (!words || words->empty()) {
     return {};
   }
-  std::vector<std::string_view> words{"AUTH"};
-  if (!user.empty()) {
-    words.emplace_back(user);
-  }
-  words.emplace_back(password);
-  const auto reply = connection.call(words);
+  const auto reply = connection.call({words->begin(), words->end()});
   const std::string error = reply ? error_of(*reply) : reply.error();
   if (error.empty() || !reply || !upstream::is_about_login(error)) {
     return error.empty() ? std::vector<std::string>() : std::vector<std::string>{error};

@@ -44,6 +44,21 @@ std::string rights(const std::string& path) {
 
 }  // namespace
 
+bool write_all(int file, std::span<const std::byte> bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (wrote < 0 && errno == EINTR) {
+      continue;
+    }
+    if (wrote <= 0) {
+      return false;
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(wrote));
+    offset += static_cast<std::uint64_t>(wrote);
+  }
+  return true;
+}
+
 std::string write_error(int error, const std::string& path) {
   std::string reason = std::generic_category().message(error);
   switch (error) {

@@ -1,6 +1,9 @@
 // A file descriptor that closes itself. For filter files and the secret only: sockets belong to io.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -29,6 +32,9 @@ class FileDescriptor {
  private:
   int number_;
 };
+
+// All of it, from there on. False: errno says why.
+bool write_all(int file, std::span<const std::byte> bytes, std::uint64_t offset);
 
 // Why a file could not be opened or created, for the operator: the system's reason, and if that is
 // about rights, which user this process is, who owns the file or its folder, and what to do.

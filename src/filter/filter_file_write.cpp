@@ -28,21 +28,6 @@ std::unexpected<FilterFileError> unwritable(const std::string& path, const char*
       FilterFileError{FilterFileFault::unwritable, path + ": cannot " + what + ": " + reason});
 }
 
-bool write_all(int file, std::span<const std::byte> bytes, std::uint64_t offset) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (wrote < 0 && errno == EINTR) {
-      continue;
-    }
-    if (wrote <= 0) {
-      return false;
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(wrote));
-    offset += static_cast<std::uint64_t>(wrote);
-  }
-  return true;
-}
-
 // Cuts the parts, one behind the other, into blocks: writes each and keeps its checksum.
 class BlockWriter {
  public:

@@ -42,9 +42,6 @@ class Connection final : public io::Disposable, io::Watcher, io::Flushable {
   };
 
   Connection(io::Loop& loop, const config::Upstream& settings, Owner& owner);
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-  ~Connection() override = default;
 
   // Queued until the end of the batch, and until the connection is up.
   void send(std::string_view bytes);

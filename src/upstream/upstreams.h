@@ -229,9 +229,6 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
                  resp::ConnectionState told,
                  LoginProbe& probe,
                  OnLoss on_loss);
-  SharedUpstream(const SharedUpstream&) = delete;
-  SharedUpstream& operator=(const SharedUpstream&) = delete;
-  ~SharedUpstream() override = default;
 
   void join(Member& member);
   void leave(Member& member);  // replies to come are dropped

@@ -1,10 +1,10 @@
 #include "filter_tool/whole_file.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -28,17 +28,6 @@ bool is_still_at(const filter::FileDescriptor& file, const std::string& path) {
   struct stat there{};
   return ::fstat(file.number(), &opened) == 0 && ::lstat(path.c_str(), &there) == 0 &&
          opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
-}
-
-bool write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) {
-      return false;
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
-  }
-  return true;
 }
 
 }  // namespace
@@ -94,7 +83,7 @@ std::expected<FileReplacement, std::string> FileReplacement::begin(const std::st
 std::expected<void, std::string> FileReplacement::commit(std::string_view bytes) {
   const int file = beside_.number();
   struct stat old{};
-  if (::ftruncate(file, 0) != 0 || !write_all(file, bytes) ||
+  if (::ftruncate(file, 0) != 0 || !filter::write_all(file, std::as_bytes(std::span(bytes)), 0) ||
       (::stat(path_.c_str(), &old) == 0 && ::fchmod(file, old.st_mode) != 0) ||
       ::fsync(file) != 0 || std::rename((path_ + kBeside).c_str(), path_.c_str()) != 0) {
     return last_error(path_);
