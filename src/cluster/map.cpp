@@ -12,7 +12,7 @@ namespace {
 
 std::optional<std::uint16_t> slot_in(std::string_view text) {
   const auto slot = text::number_of<std::uint16_t>(text);
-  return slot && *slot < kSlots ? slot : std::nullopt;
+  return slot && *slot < redis::kSlots ? slot : std::nullopt;
 }
 
 // "5461-10922", "7"; "[93-<-id]" and "[77->-id]" of a slot that moves.
@@ -70,6 +70,28 @@ std::optional<Node> node_in(const NodeLine& line, std::string_view asked_host) {
   }
   node.is_reachable = !line.has("noaddr") && !node.host.empty() && node.port != 0;
   return epoch && take_slots(node, line.slots) ? std::optional(std::move(node)) : std::nullopt;
+}
+
+bool is_same(const Node* one, const Node* other) {
+  return one == nullptr || other == nullptr ? one == other : one->id == other->id;
+}
+
+bool is_sound_master(const Node* node) {
+  return node != nullptr && node->is_master && !node->is_failing;
+}
+
+using Pair = std::pair<const Node*, const Node*>;
+
+std::map<Pair, std::size_t> moved_slots(const Map& before, const Map& after) {
+  std::map<Pair, std::size_t> moved;
+  for (std::uint16_t slot = 0; slot < redis::kSlots; ++slot) {
+    const Node* const from = before.owner_of(slot);
+    const Node* const to = after.owner_of(slot);
+    if (!is_same(from, to)) {
+      ++moved[{from, to}];
+    }
+  }
+  return moved;
 }
 
 }  // namespace
@@ -131,7 +153,7 @@ const Node* Map::find(std::string_view id) const {
 }
 
 const Node* Map::owner_of(std::uint16_t slot) const {
-  return slot < kSlots && owners_[slot] != kNobody ? &nodes_[owners_[slot]] : nullptr;
+  return slot < redis::kSlots && owners_[slot] != kNobody ? &nodes_[owners_[slot]] : nullptr;
 }
 
 void Map::take_nodes(std::span<const View> views) {
@@ -168,7 +190,7 @@ void Map::take_nodes(std::span<const View> views) {
 }
 
 void Map::take_slots(std::span<const View> views) {
-  std::vector<std::uint64_t> epochs(kSlots, 0);
+  std::vector<std::uint64_t> epochs(redis::kSlots, 0);
   for (const View& view : views) {
     for (const Node& node : view.nodes) {
       const std::size_t place = place_of(node.id);
@@ -209,7 +231,7 @@ void Map::take_moving(std::span<const View> views) {
 }
 
 void Map::tell_nodes_their_slots() {
-  for (std::uint16_t slot = 0; slot < kSlots; ++slot) {
+  for (std::uint16_t slot = 0; slot < redis::kSlots; ++slot) {
     if (owners_[slot] == kNobody) {
       continue;
     }
@@ -220,6 +242,35 @@ void Map::tell_nodes_their_slots() {
       slots.push_back({slot, slot});
     }
   }
+}
+
+config::Address address_of(const Node& node) {
+  return {.host = node.host, .port = node.port, .unix_path = {}, .tls_name = node.hostname};
+}
+
+redis::Slots served_slots(std::string_view nodes, std::string_view info, bool of_whole_cluster) {
+  redis::Slots slots;
+  const auto view = parse_nodes(nodes, {});
+  if (!view || !is_state_ok(info)) {
+    return slots;
+  }
+  const Node& myself = view->nodes[*view->myself];
+  const std::string& master =
+      myself.is_master || myself.master_id.empty() ? myself.id : myself.master_id;
+  for (const Node& node : view->nodes) {
+    if (of_whole_cluster ? !node.is_reachable || node.is_failing : node.id != master) {
+      continue;
+    }
+    for (const SlotRange& range : node.slots) {
+      for (std::size_t slot = range.first; slot <= range.last; ++slot) {
+        slots.set(slot);
+      }
+    }
+  }
+  for (const std::uint16_t slot : myself.moving) {
+    slots.reset(slot);
+  }
+  return slots;
 }
 
 std::vector<View> without_strangers(std::vector<View> views) {
@@ -249,6 +300,30 @@ Map merge(std::span<const View> views) {
   map.take_moving(views);
   map.tell_nodes_their_slots();
   return map;
+}
+
+std::vector<Handover> handovers(const Map& before, const Map& after) {
+  std::map<Pair, std::size_t> moved = moved_slots(before, after);
+  std::vector<Handover> all;
+  for (const Node& node : after.nodes()) {
+    const Node* const was = before.find(node.id);
+    const Node* const master =
+        was != nullptr && !was->is_master ? before.find(was->master_id) : nullptr;
+    if (!node.is_master || master == nullptr) {
+      continue;
+    }
+    const auto known = moved.find({master, &node});
+    if (known != moved.end()) {
+      all.push_back({.from = master, .to = &node, .slots = known->second, .is_failover = true});
+      moved.erase(known);
+    } else if (master->slots.empty() && !is_sound_master(after.find(master->id))) {
+      all.push_back({.from = master, .to = &node, .slots = 0, .is_failover = true});
+    }
+  }
+  for (const auto& [pair, slots] : moved) {
+    all.push_back({.from = pair.first, .to = pair.second, .slots = slots});
+  }
+  return all;
 }
 
 }  // namespace cuckooguard::cluster

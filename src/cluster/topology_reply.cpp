@@ -102,12 +102,6 @@ Rewritten rewrite(TopologyReply kind,
       reply, addresses, client, [kind](Rewriter& rewriter) { return rewriter.take(kind); });
 }
 
-Rewritten rewrite_redirect(std::string_view reply,
-                           const Addresses& addresses,
-                           const ClientView& client) {
-  return rewrite(TopologyReply::none, reply, addresses, client);
-}
-
 Rewritten rewrite_nested(std::span<const Nested> nested,
                          std::string_view reply,
                          const Addresses& addresses,

@@ -81,17 +81,12 @@ struct Rewritten {
   bool is_malformed = false;  // some of it was not understood
 };
 
-// `reply` is one whole reply. Errors (but see below), nulls and +QUEUED are as they were.
+// `reply` is one whole reply. Of errors -MOVED and -ASK are rewritten, whatever the kind; others,
+// nulls and +QUEUED are as they were.
 Rewritten rewrite(TopologyReply kind,
                   std::string_view reply,
                   const Addresses& addresses,
                   const ClientView& client);
-
-// -MOVED or -ASK with its CRLF; anything else is as it was. `rewrite` and `rewrite_nested` do that
-// to errors by themselves.
-Rewritten rewrite_redirect(std::string_view reply,
-                           const Addresses& addresses,
-                           const ClientView& client);
 
 // EXEC's reply, in which some elements are the replies of such commands. Redirects are rewritten
 // wherever they are among its elements.
