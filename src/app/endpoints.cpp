@@ -157,7 +157,7 @@ void ControlConnection::on_facts(std::uint64_t epoch, redis::Reading reading) {
 }
 
 void ControlConnection::on_reachable(bool reachable, const std::string& why) {
-  calls_.on_seen(reachable ? views::RedisSeen::up : views::RedisSeen::down);
+  calls_.on_seen(reachable ? guard::NodeState::up : guard::NodeState::down);
   log_reachable(reachable, why);
 }
 
@@ -330,7 +330,7 @@ void Endpoints::open(std::size_t endpoint) {
   const bool must_know = !config_->namespaces.empty() || config_->filters.is_used();
   if (!node || !is_redis) {
     all_[endpoint]->control.open(std::nullopt, {}, 0);
-    note(endpoint, views::RedisSeen::never);
+    note(endpoint, guard::NodeState::never);
     return;
   }
   if (must_know) {
@@ -339,7 +339,7 @@ void Endpoints::open(std::size_t endpoint) {
   }
   all_[endpoint]->control.open(
       settings_at(*node), {}, numbering_, ControlConnection::Purpose::log_alone);
-  note(endpoint, views::RedisSeen::never);
+  note(endpoint, guard::NodeState::never);
 }
 
 config::Upstream Endpoints::settings_at(const config::Address& address) const {
@@ -360,24 +360,21 @@ std::optional<upstream::RedisPlace> Endpoints::redis_at(const config::Address& a
 }
 
 void Endpoints::look(std::size_t endpoint, guard::NodeStatus& node) const {
-  using enum views::RedisSeen;
   const Endpoint& one = *all_[endpoint];
-  const views::RedisSeen seen = one.seen;
   const std::shared_ptr<const redis::Snapshot> redis = one.facts.snapshot();
-  node.state = seen == up     ? guard::NodeState::up
-               : seen == down ? guard::NodeState::down
-                              : guard::NodeState::never;
-  node.round_trip = seen == up && !redis->is_lost ? redis->round_trip : std::nullopt;
+  node.state = one.seen;
+  node.round_trip =
+      node.state == guard::NodeState::up && !redis->is_lost ? redis->round_trip : std::nullopt;
   node.control = redis->control;
 }
 
 // Of several nodes one is enough: what becomes of the others is their cluster's business.
-void Endpoints::note(std::size_t endpoint, views::RedisSeen seen) {
+void Endpoints::note(std::size_t endpoint, guard::NodeState seen) {
   all_[endpoint]->seen = seen;
-  const auto any = [this](views::RedisSeen wanted) {
+  const auto any = [this](guard::NodeState wanted) {
     return std::ranges::any_of(all_, [wanted](const auto& each) { return each->seen == wanted; });
   };
-  using enum views::RedisSeen;
+  using enum guard::NodeState;
   process_state_.redis = any(up) ? up : any(down) ? down : never;
 }
 

@@ -60,7 +60,7 @@ namespace cuckooguard::app {
 class ControlConnection {
  public:
   struct Calls {  // on the control connection's thread
-    std::function<void(views::RedisSeen)> on_seen;
+    std::function<void(guard::NodeState)> on_seen;
     // Connections older than `before` lead to another server; call `done` when they have ended.
     std::function<void(io::TimePoint before, std::function<void()> done)> on_left;
   };
@@ -197,7 +197,7 @@ class Endpoints {
 
     Leads leads;
     std::optional<config::Address> node;
-    std::atomic<views::RedisSeen> seen{views::RedisSeen::never};
+    std::atomic<guard::NodeState> seen{guard::NodeState::never};
     redis::Facts facts;
     ControlConnection control;
   };
@@ -205,7 +205,7 @@ class Endpoints {
   std::size_t endpoint_for(Leads leads);
   config::Upstream settings_at(const config::Address& address) const;
   void open(std::size_t endpoint);
-  void note(std::size_t endpoint, views::RedisSeen seen);
+  void note(std::size_t endpoint, guard::NodeState seen);
 
   views::ProcessState& process_state_;
   const io::TlsSlot& tls_;

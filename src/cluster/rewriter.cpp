@@ -170,6 +170,8 @@ bool Rewriter::take(TopologyReply kind) {
       return take_role();
     case TopologyReply::info:
       return take_info();
+    case TopologyReply::exec:
+      return take_nested();
     case TopologyReply::none:
       break;
   }
@@ -203,17 +205,17 @@ bool Rewriter::take_redirect() {
   return true;
 }
 
-bool Rewriter::take_nested(std::span<const Nested> nested) {
+bool Rewriter::take_nested() {
   const auto list = cursor_.next();
   if (!list || !list->is_list()) {
     return list.has_value();
   }
-  auto wanted = nested.begin();
+  auto wanted = nested_.begin();
   for (std::size_t i = 0; i < list->values; ++i) {
-    while (wanted != nested.end() && wanted->index < i) {
+    while (wanted != nested_.end() && wanted->index < i) {
       ++wanted;
     }
-    const bool is_wanted = wanted != nested.end() && wanted->index == i;
+    const bool is_wanted = wanted != nested_.end() && wanted->index == i;
     const TopologyReply kind = is_wanted ? wanted->kind : TopologyReply::none;
     if (!take_or_leave([this, kind] { return take(kind); })) {
       return false;

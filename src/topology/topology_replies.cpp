@@ -39,7 +39,7 @@ void TopologyReplies::expect(std::uint64_t reply, redis::ChangeKind change) {
 
 void TopologyReplies::expect_end_of_multi(std::uint64_t reply) {
   if (!queued_.empty()) {
-    expect({.reply = reply, .kind = TopologyReply::none, .nested = std::exchange(queued_, {})});
+    expect({.reply = reply, .kind = TopologyReply::exec, .nested = std::exchange(queued_, {})});
   }
   multi_ = 0;
   queued_.clear();
@@ -102,13 +102,11 @@ cluster::Rewritten TopologyReplies::rewritten() const {
                                  .has_tls = nodes_.endpoint().has_tls,
                                  .master = known->master};
   if (is_frame_ || is_error_) {
-    return cluster::rewrite(
-        is_frame_ ? TopologyReply::message : TopologyReply::none, kept_, known->addresses, view);
+    const TopologyReply kind = is_frame_ ? TopologyReply::message : TopologyReply::none;
+    return cluster::rewrite(kind, kept_, known->addresses, view);
   }
   const Expected& expected = expected_.front();
-  return expected.kind == TopologyReply::none
-             ? cluster::rewrite_nested(expected.nested, kept_, known->addresses, view)
-             : cluster::rewrite(expected.kind, kept_, known->addresses, view);
+  return cluster::rewrite(expected.kind, kept_, known->addresses, view, expected.nested);
 }
 
 }  // namespace cuckooguard::topology

@@ -93,7 +93,7 @@ class TopologyReplies final : public proxy::RewrittenReplies {
  private:
   struct Expected {
     std::uint64_t reply;
-    cluster::TopologyReply kind;            // none: EXEC's
+    cluster::TopologyReply kind;
     std::vector<cluster::Nested> nested{};  // of EXEC's
   };
 
