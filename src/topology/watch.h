@@ -93,6 +93,8 @@ class ClusterWatch final : public Watch {
   static constexpr std::chrono::milliseconds kJitter{200};
 
   ClusterWatch(config::Upstream settings, Calls calls, const io::TlsSlot* tls);
+  ClusterWatch(const ClusterWatch&) = delete;
+  ClusterWatch& operator=(const ClusterWatch&) = delete;
   ~ClusterWatch() override { ClusterWatch::stop(); }  // before what it works with
 
   void start() override;
@@ -140,6 +142,8 @@ class SentinelWatch final : public Watch {
   static constexpr std::size_t kOthersMax = 64;
 
   SentinelWatch(config::Upstream settings, Calls calls, const io::TlsSlot* tls);
+  SentinelWatch(const SentinelWatch&) = delete;
+  SentinelWatch& operator=(const SentinelWatch&) = delete;
   ~SentinelWatch() override { SentinelWatch::stop(); }  // before what they work with
 
   void start() override;
