@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "io/clock.h"
+#include "log/background_sink.h"
 #include "log/event_names.h"
 #include "log/event_text.h"
 
