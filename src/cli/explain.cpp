@@ -1,7 +1,6 @@
 #include <csignal>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <hiredis/hiredis.h>
@@ -73,36 +72,33 @@ std::string sharers_of(const keyspace::Keyspace& keyspace,
 
 }  // namespace
 
-CLI::App& Explain::add(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand(
+Parser Explain::add(Parser app) {
+  Parser command = app.add_subcommand(
       "explain",
       "Say what a Redis key is to the guard: its namespace and identity, or why it has none");
-  command.add_option("key", key, "The Redis key")->required()->type_name("KEY");
-  CLI::Option* const config =
+  command.add_option("key", key, "The Redis key").required().type("KEY");
+  const Option config =
       command.add_option("--config", config_path, "Explain by the templates of this configuration")
-          ->type_name("FILE");
-  CLI::Option* const guard =
-      add_address(command,
-                  "--address",
-                  address,
-                  "By a guard that runs there: what it would answer now, and why (GUARD.EXPLAIN)");
-  guard->excludes(config);
+          .type("FILE");
+  const Option guard =
+      add_value(command,
+                "--address",
+                address,
+                config::parse_address,
+                "By a guard that runs there: what it would answer now, and why (GUARD.EXPLAIN)");
+  guard.excludes(config);
   command
       .add_option("--user", user, "Log in as this Redis user, who must be allowed to GET the key")
-      ->type_name("NAME")
-      ->needs(guard);
+      .type("NAME")
+      .needs(guard);
   command
       .add_option("--password-file",
                   password_file,
                   "File whose first line is the password; default: REDISCLI_AUTH")
-      ->type_name("FILE")
-      ->needs(guard);
-  tls.add(command)->needs(guard);
-  command.callback([this] {
-    if (config_path.empty() && !address) {
-      throw CLI::RequiredError("--config or --address");
-    }
-  });
+      .type("FILE")
+      .needs(guard);
+  tls.add(command).needs(guard);
+  command.require("--config or --address", [this] { return !config_path.empty() || address; });
   return command;
 }
 

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
 #include <unistd.h>
@@ -400,13 +399,21 @@ class Interview {
 
 }  // namespace
 
-CLI::App& Init::add(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand(
+Parser Init::add(Parser app) {
+  Parser command = app.add_subcommand(
       "init",
       "Ask for Redis, database, table and keys, try them, say what is missing there, and write a "
       "configuration that observes; what a flag says is not asked");
   const auto add_flag = [&](const std::string& name, const char* type, const auto& keep) {
-    return command.add_option_function<std::string>(name, keep)->type_name(type);
+    return command
+        .add_option(
+            name,
+            [keep](const std::string& text) {
+              keep(text);
+              return Taken{};
+            },
+            "")
+        .type(type);
   };
   for (const std::span<const Question> questions :
        std::initializer_list<std::span<const Question>>{kAboutRedis,
@@ -419,22 +426,22 @@ CLI::App& Init::add(CLI::App& app) {
     for (const Question& question : questions) {
       const std::string flag = question.flag;
       add_flag(flag, "TEXT", [this, flag](const std::string& text) { answers[flag] = text; })
-          ->description(question.what)
-          ->default_str(question.otherwise == nullptr ? "" : question.otherwise);
+          .what(question.what)
+          .otherwise(question.otherwise == nullptr ? "" : question.otherwise);
       if (is_password(flag)) {
         add_flag(flag.substr(0, flag.size() - 4) + "env",
                  "NAME",
                  [this, flag](const std::string& name) { answers[flag] = "${" + name + "}"; })
-            ->description("The variable that has that password, instead of a file");
+            .what("The variable that has that password, instead of a file");
       }
     }
   }
   add_flag("--acl", "ask|trust", [this](const std::string& text) {
     answers["--acl"] = text;
-  })->description("trust: all users of Redis may read the keys, and it is not asked");
+  }).what("trust: all users of Redis may read the keys, and it is not asked");
   command.add_option("--output", output, "The configuration to write")
-      ->type_name("FILE")
-      ->capture_default_str();
+      .type("FILE")
+      .otherwise(output);
   command.add_flag("--force", force, "Overwrite it");
   return command;
 }

@@ -1,5 +1,5 @@
-// The command line: which command was asked for, with its options. CLI11 prints help and usage
-// errors itself.
+// The command line: which command was asked for, with its options. Help and usage errors are
+// printed by the parser.
 //
 // Threads: free function. Errors: usage errors are printed and end with kExitUsage.
 #pragma once
@@ -19,11 +19,6 @@
 #include "cli/flags.h"
 #include "cli/plan.h"
 #include "config/config.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming)
-class App;
-class Option;
-}  // namespace CLI
 
 namespace cuckooguard::cli {
 
@@ -55,7 +50,7 @@ struct Serve {
 struct PrintConfig {
   ConfigFlags config;
 
-  CLI::App& add(CLI::App& app);
+  Parser add(Parser app);
   int run(const app::Guests& guests) const;
 };
 
@@ -65,7 +60,7 @@ struct PrintConfig {
 //
 // Threads: free function.
 struct ListPresets {
-  CLI::App& add(CLI::App& app);
+  Parser add(Parser app);
   int run() const;
 };
 
@@ -90,7 +85,7 @@ struct Ping {
   bool alive = false;  // the guard itself
   TlsFlags tls;
 
-  CLI::App& add(CLI::App& app);
+  Parser add(Parser app);
   int run() const;
 };
 
@@ -129,7 +124,7 @@ struct Init {
   std::string output = "cuckooguard.yaml";
   bool force = false;  // overwrite it
 
-  CLI::App& add(CLI::App& app);
+  Parser add(Parser app);
   int run(const app::Guests& guests) const;
 };
 
@@ -152,7 +147,7 @@ struct Explain {
   std::string password_file;               // empty: the password is REDISCLI_AUTH, if there is one
   TlsFlags tls;
 
-  CLI::App& add(CLI::App& app);
+  Parser add(Parser app);
   int run(const app::Guests& guests) const;
 };
 
@@ -177,7 +172,7 @@ std::expected<std::string, std::string> explain_key(const AskedGuard& guard, std
 struct Check {
   ConfigFlags config;
 
-  CLI::App& add(CLI::App& app);
+  Parser add(Parser app);
   int run(const app::Guests& guests) const;
 };
 

@@ -23,7 +23,7 @@ class Option;
 
 namespace cuckooguard::cli {
 
-void add_filter_commands(CLI::App& app, Commands& commands);
+void add_filter_commands(Parser app, Commands& commands);
 
 // A filter of another library, as `cuckooguard filter` is told of it: how it is read, of a file or
 // of what Redis has, and made.
@@ -40,7 +40,7 @@ struct ForeignFile {
   foreign::Formats formats = foreign::all_formats();
 
   bool is_given() const { return !format.empty(); }
-  CLI::Option* add(CLI::App& command);               // `--format` itself
+  Option add(Parser command);                        // `--format` itself
   std::optional<std::string> missing_flags() const;  // in words
   // Of this file.
   foreign::FilterOrWhyNot read(const std::string& path) const;
@@ -81,7 +81,7 @@ struct CreateFilter {
   ForeignFile foreign{};
   ForeignFile::Wanted wanted{};
 
-  CLI::App& add(CLI::App& filter);
+  Parser add(Parser filter);
   int run() const;
 };
 
@@ -91,7 +91,7 @@ struct AddToFilter {
   std::vector<std::string> items;  // none, or "-": the lines of standard input
   ForeignFile foreign{};
 
-  CLI::App& add(CLI::App& filter);
+  Parser add(Parser filter);
   int run() const;
 };
 
@@ -121,7 +121,7 @@ struct RedisKey {
   Login login{};  // the password of REDISCLI_AUTH, if no file has one
   TlsFlags tls{};
 
-  void add(CLI::App& command);
+  void add(Parser command);
   std::expected<RedisCall, std::string> open() const;  // logged in, in its db
 };
 
@@ -132,7 +132,7 @@ struct ImportFilter {
   ForeignFile foreign{};
   RedisKey redis{};
 
-  CLI::App& add(CLI::App& filter);
+  Parser add(Parser filter);
   int run() const;
 };
 
@@ -142,7 +142,7 @@ struct ExportFilter {
   ForeignFile foreign{};
   RedisKey redis{};
 
-  CLI::App& add(CLI::App& filter);
+  Parser add(Parser filter);
   int run() const;
 };
 
@@ -163,7 +163,7 @@ struct InspectFilter {
   std::string path;
   ForeignFile foreign{};
 
-  CLI::App& add(CLI::App& filter);
+  Parser add(Parser filter);
   int run() const;
 };
 
@@ -176,7 +176,7 @@ struct QueryFilter {
   std::vector<std::string> keys;  // or items
   ForeignFile foreign{};
 
-  CLI::App& add(CLI::App& filter);
+  Parser add(Parser filter);
   int run() const;
 };
 

@@ -3,7 +3,6 @@
 #include <string_view>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -54,28 +53,28 @@ const foreign::Format* ForeignFile::known() const {
   return foreign::find_format(formats, format);
 }
 
-CLI::Option* ForeignFile::add(CLI::App& command) {
+Option ForeignFile::add(Parser command) {
   std::vector<std::string> names;
   for (const foreign::Format* const each : formats) {
     if (each->read != nullptr) {
       names.emplace_back(each->name);
     }
   }
-  CLI::Option* const of_library =
+  const Option of_library =
       command
           .add_option("--format",
                       format,
                       "Of another library: " + fmt::format("{}", fmt::join(names, ", ")))
-          ->check(CLI::IsMember(names))
-          ->type_name("FORMAT");
-  command.add_option("--bits", bits, "Of a bitmap, as the application has it")->type_name("N");
-  command.add_option("--hashes", hashes, "Bits of an item in a bitmap")->type_name("N");
+          .one_of(names)
+          .type("FORMAT");
+  command.add_option("--bits", bits, "Of a bitmap, as the application has it").type("N");
+  command.add_option("--hashes", hashes, "Bits of an item in a bitmap").type("N");
   command.add_option("--strategy", strategy, "Of guava-bitmap")
-      ->check(CLI::IsMember(names_of(foreign::kStrategyNames)))
-      ->type_name("NAME");
+      .one_of(names_of(foreign::kStrategyNames))
+      .type("NAME");
   command.add_option("--funnel", funnel, "How the application gave items to Guava")
-      ->check(CLI::IsMember(names_of(foreign::kFunnelNames)))
-      ->type_name("NAME");
+      .one_of(names_of(foreign::kFunnelNames))
+      .type("NAME");
   return of_library;
 }
 

@@ -1,0 +1,152 @@
+#include "cli/parser.h"
+
+#include <string_view>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "cli/output.h"
+#include "config/nearest.h"
+
+namespace cuckooguard::cli {
+namespace {
+
+// For what was not expected where it stands: the flags that there are.
+std::string suggestions(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+  }
+  std::vector<std::string> flags;
+  for (const CLI::Option* const option : command->get_options()) {
+    if (!option->get_positional()) {
+      flags.push_back(option->get_name());
+    }
+  }
+  const std::vector<std::string_view> names(flags.begin(), flags.end());
+  std::string text;
+  for (const std::string& word : app.remaining(true)) {
+    const std::string_view flag = std::string_view(word).substr(0, word.find('='));
+    if (const auto meant = config::nearest(flag, names)) {
+      text += fmt::format("{}: did you mean \"{}\"?\n", flag, *meant);
+    }
+  }
+  return text;
+}
+
+void take_one(const std::string& name, const Parser::Take& take, const std::string& text) {
+  if (const auto taken = take(text); !taken) {
+    throw CLI::ValidationError(name, taken.error());
+  }
+}
+
+}  // namespace
+
+Option Option::type(const std::string& name) const {
+  return Option(option_->type_name(name));
+}
+
+Option Option::what(const std::string& text) const {
+  return Option(option_->description(text));
+}
+
+Option Option::otherwise(const std::string& value) const {
+  return Option(option_->default_str(value));
+}
+
+Option Option::required() const {
+  return Option(option_->required());
+}
+
+Option Option::needs(Option other) const {
+  return Option(option_->needs(other.option_));
+}
+
+Option Option::excludes(Option other) const {
+  return Option(option_->excludes(other.option_));
+}
+
+Option Option::one_of(const std::vector<std::string>& names) const {
+  return Option(option_->check(CLI::IsMember(names)));
+}
+
+Option Option::within(std::uint32_t least, std::uint32_t most) const {
+  return Option(option_->check(CLI::Range(least, most)));
+}
+
+Parser Parser::add_subcommand(const std::string& name,
+                              const std::string& what,
+                              bool needs_another) const {
+  CLI::App* const added = app_->add_subcommand(name, what);
+  return Parser(needs_another ? added->require_subcommand(1) : added);
+}
+
+template <typename Value>
+Option Parser::add_option(const std::string& name, Value& value, const std::string& what) const {
+  return Option(app_->add_option(name, value, what));
+}
+template Option Parser::add_option(const std::string&, std::string&, const std::string&) const;
+template Option Parser::add_option(const std::string&,
+                                   std::vector<std::string>&,
+                                   const std::string&) const;
+template Option Parser::add_option(const std::string&, std::uint32_t&, const std::string&) const;
+template Option Parser::add_option(const std::string&, std::uint64_t&, const std::string&) const;
+template Option Parser::add_option(const std::string&, double&, const std::string&) const;
+
+Option Parser::add_option(const std::string& name,
+                          const Take& take,
+                          const std::string& what) const {
+  return Option(app_->add_option_function<std::string>(
+      name, [name, take](const std::string& text) { take_one(name, take, text); }, what));
+}
+
+Option Parser::add_repeated(const std::string& name,
+                            const Take& take,
+                            const std::string& what) const {
+  CLI::Option* const added = app_->add_option_function<std::vector<std::string>>(
+      name,
+      [name, take](const std::vector<std::string>& texts) {
+        for (const std::string& text : texts) {
+          take_one(name, take, text);
+        }
+      },
+      what);
+  return Option(added->allow_extra_args(false));
+}
+
+Option Parser::add_flag(const std::string& name, bool& value, const std::string& what) const {
+  return Option(app_->add_flag(name, value, what));
+}
+
+void Parser::require(const std::string& what, const std::function<bool()>& is_there) const {
+  app_->callback([what, is_there] {
+    if (!is_there()) {
+      throw CLI::RequiredError(what);
+    }
+  });
+}
+
+bool Parser::is_given() const {
+  return app_->parsed();
+}
+
+CommandLine::CommandLine(const std::string& program, const std::string& what)
+    : app_(std::make_unique<CLI::App>(what, program)) {}
+
+CommandLine::~CommandLine() = default;
+
+std::optional<int> CommandLine::read(int argc, const char* const* argv) {
+  try {
+    app_->parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::ParseError& outcome) {  // how CLI11 also says that it has printed help
+    if (app_->exit(outcome) == 0) {
+      return 0;
+    }
+    fmt::print(stderr, "{}", suggestions(*app_));
+    return kExitUsage;
+  }
+}
+
+}  // namespace cuckooguard::cli
