@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/slot.h"
 #include "cluster/topology_reply.h"
 #include "harness/deadline.h"
 #include "harness/interrupt.h"
 #include "harness/redis_command.h"
+#include "redis/slot.h"
 #include "redis_client.h"
 
 namespace cuckooguard::demo {
@@ -58,7 +58,7 @@ void ClusterClient::set(std::string_view key, std::string_view value, int ttl_se
 
 std::string ClusterClient::ask(std::string_view key,
                                std::initializer_list<std::string_view> arguments) {
-  const std::uint16_t slot = cluster::slot_of(key);
+  const std::uint16_t slot = redis::slot_of(key);
   const std::string request = harness::command(arguments);
   const harness::Deadline deadline(kPatience);
   std::optional<Endpoint> node = owner_of(slot);

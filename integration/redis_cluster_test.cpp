@@ -33,9 +33,9 @@ class RedisClusterMap : public ::testing::Test {
   void expect_owners(const std::vector<std::size_t>& running) const {
     const cluster::Map known = map(running);
     for (const std::string_view key : {"a", "b", "c", "{user:42}:cart", "{", "{}x", "x{}{y}"}) {
-      const cluster::Node* const owner = known.owner_of(cluster::slot_of(key));
+      const cluster::Node* const owner = known.owner_of(redis::slot_of(key));
       ASSERT_NE(owner, nullptr);
-      const std::string slot = std::to_string(cluster::slot_of(key));
+      const std::string slot = std::to_string(redis::slot_of(key));
       for (const std::size_t i : running) {
         EXPECT_EQ(cluster_.call(i, {"CLUSTER", "KEYSLOT", key}), ":" + slot + "\r\n");
         const bool is_owner = cluster_.id(i) == owner->id;
@@ -86,15 +86,15 @@ TEST_F(RedisClusterMap, is_true_before_and_after_a_failover_and_a_new_node) {
 }
 
 TEST_F(RedisClusterMap, knows_what_moves_and_asks_are_rewritten) {
-  const std::string slot = std::to_string(cluster::slot_of("a"));
+  const std::string slot = std::to_string(redis::slot_of("a"));
   const cluster::Map before = map({0});
-  const std::size_t from = before.owner_of(cluster::slot_of("a"))->id == cluster_.id(2) ? 2 : 0;
-  ASSERT_EQ(cluster_.id(from), before.owner_of(cluster::slot_of("a"))->id);
+  const std::size_t from = before.owner_of(redis::slot_of("a"))->id == cluster_.id(2) ? 2 : 0;
+  ASSERT_EQ(cluster_.id(from), before.owner_of(redis::slot_of("a"))->id);
   EXPECT_EQ(cluster_.call(1, {"CLUSTER", "SETSLOT", slot, "IMPORTING", cluster_.id(from)}), kOk);
   EXPECT_EQ(cluster_.call(from, {"CLUSTER", "SETSLOT", slot, "MIGRATING", cluster_.id(1)}), kOk);
-  EXPECT_TRUE(map({1}).is_moving(cluster::slot_of("a")));
-  EXPECT_TRUE(map({from}).is_moving(cluster::slot_of("a")));
-  EXPECT_FALSE(map({from}).is_moving(cluster::slot_of("b")));
+  EXPECT_TRUE(map({1}).is_moving(redis::slot_of("a")));
+  EXPECT_TRUE(map({from}).is_moving(redis::slot_of("a")));
+  EXPECT_FALSE(map({from}).is_moving(redis::slot_of("b")));
 
   cluster::Addresses addresses;
   for (const cluster::Node& node : before.nodes()) {
@@ -102,7 +102,7 @@ TEST_F(RedisClusterMap, knows_what_moves_and_asks_are_rewritten) {
   }
   const std::string ask = cluster_.call(from, {"GET", "a"});
   EXPECT_EQ(ask, "-ASK " + slot + " " + cluster_.address(1) + "\r\n");
-  EXPECT_EQ(cluster::rewrite_redirect(ask, addresses, {.host = "guard"}).reply,
+  EXPECT_EQ(cluster::rewrite(cluster::TopologyReply::none, ask, addresses, {.host = "guard"}).reply,
             "-ASK " + slot + " guard:1\r\n");
 }
 

@@ -22,17 +22,18 @@
 namespace cuckooguard::app {
 namespace {
 
+using RedisOf = std::function<std::optional<upstream::RedisPlace>(std::string_view key)>;
+
 // The connections to Redis that sources ask for (source/source_kind.h): to wherever a key is at
 // the moment, and of no use any more once that is elsewhere.
-// Threads: any. Lifetimes: `endpoints` and `tls` outlive the sources. Errors: as RedisSession.
-
+// Threads: any. Lifetimes: what `redis_of` has outlives the sources. Errors: as RedisSession.
 class Session final : public source::RedisSession {
  public:
-  Session(const Endpoints& endpoints,
+  Session(RedisOf redis_of,
           std::string key,
           upstream::RedisPlace place,
           std::unique_ptr<upstream::RedisClient> redis)
-      : endpoints_(endpoints),
+      : redis_of_(std::move(redis_of)),
         key_(std::move(key)),
         place_(std::move(place)),
         redis_(std::move(redis)) {}
@@ -40,7 +41,7 @@ class Session final : public source::RedisSession {
   // It is asked where the key is behind the answer: what a master of before still says is nothing.
   Answer ask(std::initializer_list<std::string_view> command) override {
     const upstream::Reply reply = redis_->call(command);
-    const auto now = endpoints_.redis_of(key_);
+    const auto now = redis_of_(key_);
     const std::string address = place_.settings.address.text();
     if (!now || !now->is_at(place_)) {
       return std::unexpected("the filter's key is in another Redis now than the one in " + address);
@@ -50,16 +51,16 @@ class Session final : public source::RedisSession {
   }
 
  private:
-  const Endpoints& endpoints_;
+  RedisOf redis_of_;
   std::string key_;
   upstream::RedisPlace place_;
   std::unique_ptr<upstream::RedisClient> redis_;
 };
 
-source::OpenRedis redis_for_sources(const Endpoints& endpoints, const io::TlsSlot& tls) {
-  return [&endpoints, &tls](const std::string& key)
+source::OpenRedis redis_for_sources(const RedisOf& redis_of, const io::TlsSlot& tls) {
+  return [redis_of, &tls](const std::string& key)
              -> std::expected<std::unique_ptr<source::RedisSession>, std::string> {
-    const auto redis = endpoints.redis_of(key);
+    const auto redis = redis_of(key);
     if (!redis) {
       return std::unexpected("it is not known yet which Redis has the filter's key");
     }
@@ -68,7 +69,7 @@ source::OpenRedis redis_for_sources(const Endpoints& endpoints, const io::TlsSlo
     if (!opened) {
       return std::unexpected(redis->settings.address.text() + ": " + opened.error().why);
     }
-    return std::make_unique<Session>(endpoints, key, *redis, *std::move(opened));
+    return std::make_unique<Session>(redis_of, key, *redis, *std::move(opened));
   };
 }
 
@@ -253,9 +254,11 @@ Assembly::Assembly(config::Config config, Start start, log::EventLog& log)
                    .workers = worker_count_,
                    .starts_strictly = start.is_strict},
       tls_(log),
-      endpoints_(config_, process_state_, tls_.upstream(), log) {
+      endpoints_(config_, process_state_, tls_.upstream(), log, guests_.served_slots),
+      topology_(make_topology()) {
   refusals_ = tls_.load(config_);
-  environment_.redis = redis_for_sources(endpoints_, tls_.upstream());
+  environment_.redis =
+      redis_for_sources([this](std::string_view key) { return redis_of(key); }, tls_.upstream());
   environment_.on_proven = [this] { tell_proven(); };
   open_storage();
   describe_process();
@@ -284,6 +287,35 @@ Assembly::~Assembly() {
   }
 }
 
+std::unique_ptr<Topology> Assembly::make_topology() {
+  if (config_.upstream.cluster.empty() && config_.upstream.sentinels.empty()) {
+    return nullptr;
+  }
+  return guests_.make_topology(
+      {.config = config_,
+       .endpoints = endpoints_,
+       .tls = tls_.upstream(),
+       .log = log_,
+       .post = [this](std::function<void()> call) { boost::asio::post(io_, std::move(call)); },
+       .lead =
+           [this](const std::vector<Endpoints::Change>& changes,
+                  const std::function<void()>& done) {
+             on_each_worker(
+                 [changes](WorkerParts& parts) {
+                   for (const Endpoints::Change& change : changes) {
+                     parts.endpoints[change.endpoint]->lead(change);
+                   }
+                 },
+                 [this, done] { boost::asio::post(io_, done); });
+           }});
+}
+
+std::optional<upstream::RedisPlace> Assembly::redis_of(std::string_view key) const {
+  const auto server =
+      topology_ ? topology_->server_of(key) : std::optional(config_.upstream.address);
+  return server ? endpoints_.redis_at(*server) : std::nullopt;
+}
+
 void Assembly::open_storage() {
   if (config_.storage.directory.empty()) {
     return;
@@ -303,7 +335,7 @@ void Assembly::describe_process() {
   process.version = CUCKOOGUARD_VERSION;
   process.started_at = io::now_since_boot();
   process.reloads = &reloads_;
-  process.nodes = endpoints_.node_view();
+  process.nodes = topology_ ? &topology_->nodes() : nullptr;
   process.operators.on_change =
       [this](std::string_view user, std::string_view ns, std::string_view what) {
         log_.info("operator", {{"user", user}, {"namespace", ns}, {"what", what}});
@@ -314,13 +346,18 @@ void Assembly::make_filters() {
   if (!config_.filters.is_used()) {
     return;
   }
-  auto made = guests_.make_filters(
-      config_,
-      {.log = log_,
-       .storage = storage_ ? &*storage_ : nullptr,
-       .tls = tls_.upstream(),
-       .redis_of = [this](std::string_view key) { return endpoints_.redis_of(key); },
-       .look_again = [this] { endpoints_.refresh(); }});
+  auto made =
+      guests_.make_filters(config_,
+                           {.log = log_,
+                            .storage = storage_ ? &*storage_ : nullptr,
+                            .tls = tls_.upstream(),
+                            .redis_of = [this](std::string_view key) { return redis_of(key); },
+                            .look_again =
+                                [this] {
+                                  if (topology_) {
+                                    topology_->refresh();
+                                  }
+                                }});
   if (!made) {
     refusals_.push_back(made.error());
     return;
@@ -449,7 +486,7 @@ void Assembly::stop_accepting() {
 // To the worker with the fewest clients, which keeps it.
 void Assembly::hand_over(int socket, std::size_t listen) {
   const std::size_t endpoint = endpoints_.of_listen(listen);
-  if (!endpoints_.leads_somewhere(endpoint)) {
+  if (!endpoints_.node(endpoint)) {
     ::close(socket);  // as a node that is down
     return;
   }
@@ -458,55 +495,22 @@ void Assembly::hand_over(int socket, std::size_t listen) {
   proxy::Clients& clients = least.endpoints[endpoint]->clients;
   clients.expect();
   const std::string& announce = config_.listen[listen].announce;
-  std::string host =
-      endpoints_.nodes(endpoint) != nullptr && announce.empty() ? io::local_host(socket) : announce;
+  std::string host = topology_ && announce.empty() ? io::local_host(socket) : announce;
   least.worker.loop().post([this, &least, &clients, socket, listen, host = std::move(host)] {
     auto transport = least.worker.loop().adopt(socket);
     clients.admit_expected(
         transport ? tls_.accepted(least.worker.loop(), std::move(transport), listen) : nullptr,
-        host);
+        topology_ ? topology_->replies(endpoints_.of_listen(listen), host) : nullptr);
   });
 }
 
-// Clients are led to where an endpoint leads before they can be told of it, and before anything of
-// that Redis is known. Every worker is told each time, so that what is published is what all of
-// them have heard last.
-void Assembly::follow(const Endpoints::Known& known) {
-  struct Move {
-    Endpoints::Known known;
-    std::vector<Endpoints::Change> changes;
-    std::atomic<std::size_t> missing;
-  };
-  const auto move = std::make_shared<Move>(
-      known, endpoints_.follow(known, io::now_since_boot()), workers_.size());
-  for (const auto& parts : workers_) {
-    parts->worker.loop().post([this, &served = parts->endpoints, move] {
-      for (const Endpoints::Change& change : move->changes) {
-        served[change.endpoint]->lead(change);
-      }
-      for (const auto& each : served) {
-        if (each->routed) {
-          each->routed->set({move, &move->known.map});
-        }
-      }
-      if (--move->missing == 0) {
-        boost::asio::post(io_, [this, move] { endpoints_.publish(move->known, move->changes); });
-      }
-    });
-  }
-}
-
-// To this endpoint's server of before: on every worker what was connected to it before a time. A
-// whole cluster's is one node of several, to which its loop leads by itself.
-void Assembly::leave(std::size_t endpoint,
-                     io::TimePoint before,
-                     const std::function<void()>& done) {
+// Then `done`, on the last one's thread.
+void Assembly::on_each_worker(const std::function<void(WorkerParts& parts)>& call,
+                              const std::function<void()>& done) {
   const auto missing = std::make_shared<std::atomic<std::size_t>>(workers_.size());
   for (const auto& parts : workers_) {
-    parts->worker.loop().post([&served = *parts->endpoints[endpoint], before, missing, done] {
-      if (!served.routed) {
-        served.clients.on_upstream_changed(before, false);
-      }
+    parts->worker.loop().post([&parts = *parts, call, missing, done] {
+      call(parts);
       if (--*missing == 0) {
         done();
       }
@@ -589,15 +593,13 @@ void Assembly::run() {
   const bool is_in_pod = config::process_environment()("KUBERNETES_SERVICE_HOST").has_value();
   report_reach(log_, config_.listen, is_container_of_its_own(kContainerMarks, is_in_pod));
   endpoints_.set_on_left([this](std::size_t endpoint, io::TimePoint before, const auto& done) {
-    leave(endpoint, before, done);
+    on_each_worker(
+        [endpoint, before](WorkerParts& parts) { parts.endpoints[endpoint]->leave(before); }, done);
   });
   endpoints_.open(config_, generation_->numbering());
-  if (storage_) {
-    endpoints_.keep_in(*storage_);
+  if (topology_) {
+    topology_->start(storage_ ? &*storage_ : nullptr);
   }
-  endpoints_.watch([this](Endpoints::Known known) {
-    boost::asio::post(io_, [this, known = std::move(known)] { follow(known); });
-  });
   generation_->start_sources();
   if (filters_) {
     filters_->start();
@@ -612,7 +614,9 @@ void Assembly::run() {
   io_.run();
   reloads_.stop();
   kept_overlays_.reset();  // all clients have been let go
-  endpoints_.stop_watching();
+  if (topology_) {
+    topology_->stop();
+  }
   verification_->stop();
   verification_->advise();
 }

@@ -45,6 +45,7 @@
 #include "app/admin_server.h"
 #include "app/endpoints.h"
 #include "app/generation.h"
+#include "app/guests.h"
 #include "app/kept_overlays.h"
 #include "app/load_report.h"
 #include "app/source_list.h"
@@ -68,6 +69,7 @@
 #include "source/input_file.h"
 #include "source/source.h"
 #include "source/storage_directory.h"
+#include "upstream/redis_client.h"
 #include "views/process_state.h"
 
 namespace cuckooguard::app {
@@ -403,8 +405,10 @@ class Assembly {
   void make_workers();
   void listen();
   void hand_over(int socket, std::size_t listen);
-  void follow(const Endpoints::Known& known);
-  void leave(std::size_t endpoint, io::TimePoint before, const std::function<void()>& done);
+  std::unique_ptr<Topology> make_topology();
+  std::optional<upstream::RedisPlace> redis_of(std::string_view key) const;
+  void on_each_worker(const std::function<void(WorkerParts& parts)>& call,
+                      const std::function<void()>& done);
   void stop_accepting();
   void tell_proven();
   std::vector<views::Heartbeat> heartbeats();
@@ -437,6 +441,7 @@ class Assembly {
   std::unique_ptr<KeptOverlays> kept_overlays_;  // null: there is no storage
   TlsSides tls_;
   Endpoints endpoints_;
+  std::unique_ptr<Topology> topology_;  // null: Redis is one server
   const guard::FactProviders shown_of_sentinels_ = guard::fact_providers();
   guard::FactProviders shown_ = guard::fact_providers();
   std::unique_ptr<ApplicationFilters> filters_;  // null: applications fill none

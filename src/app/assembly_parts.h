@@ -9,7 +9,7 @@
 
 #include "app/assembly.h"
 #include "guard/command_families.h"
-#include "upstream/cluster_loop.h"
+#include "io/loop.h"
 
 namespace cuckooguard::app {
 
@@ -33,11 +33,9 @@ struct Assembly::WorkerParts {
     Served(Assembly& all, WorkerParts& parts, std::size_t endpoint)
         : settings(all.session_settings(all.config_, endpoint)),
           routed(all.endpoints_.leads_to_cluster(endpoint)
-                     ? all.guests_.make_cluster_loop(
+                     ? all.topology_->loop(
                            {.loop = parts.worker.loop(),
                             .settings = settings.upstream,
-                            .mode = all.config_.upstream.mode,
-                            .on_doubt = [&all] { all.endpoints_.refresh(); },
                             .on_loss = [this](const auto& told) { clients.on_upstream_loss(told); },
                             .version = [this] { return guard.parts().facts.withdrawals(); }})
                      : nullptr),
@@ -48,12 +46,11 @@ struct Assembly::WorkerParts {
                        all.filters_ && !all.endpoints_.leads_to_sentinel(endpoint)
                            ? all.filters_->commands(guard)
                            : nullptr),
-          clients({.loop = routed ? static_cast<io::Loop&>(*routed) : parts.worker.loop(),
+          clients({.loop = routed ? *routed : parts.worker.loop(),
                    .guard = guard,
                    .own_commands = own_commands,
                    .settings = settings,
-                   .total = all.client_count_,
-                   .nodes = all.endpoints_.nodes(endpoint)}) {}
+                   .total = all.client_count_}) {}
 
     // A reload leaves the address as it is: it needs a restart, or is a node's.
     void adopt(const guard::Guard::Parts& guarded, proxy::Session::Settings next) {
@@ -64,17 +61,22 @@ struct Assembly::WorkerParts {
     }
 
     // To another node, or to none: who is there has been talking to the one before. Of a whole
-    // cluster that is the one whose facts stand for all.
+    // cluster that is the one whose facts stand for all, and its loop leads to each by itself.
     void lead(const Endpoints::Change& change) {
-      if (routed) {
-        return;
+      if (!routed) {
+        settings.upstream.address = change.node.value_or(config::Address{});
+        clients.on_upstream_changed(io::TimePoint::max(), change.keeps_subscribers);
       }
-      settings.upstream.address = change.node.value_or(config::Address{});
-      clients.on_upstream_changed(io::TimePoint::max(), change.keeps_subscribers);
+    }
+    // Connections older than this lead to another server.
+    void leave(io::TimePoint before) {
+      if (!routed) {
+        clients.on_upstream_changed(before, false);
+      }
     }
 
     proxy::Session::Settings settings;  // the worker's own to read and, at a reload, to replace
-    std::unique_ptr<upstream::ClusterLoop> routed;  // null: it does not lead to a whole cluster
+    std::unique_ptr<io::Loop> routed;   // null: it does not lead to a whole cluster
     guard::Guard guard;
     guard::OwnCommands own_commands;
     proxy::Clients clients;

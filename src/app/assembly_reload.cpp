@@ -99,6 +99,9 @@ bool Assembly::move_to(Generation& next, const std::stop_token& stop) {
   if (admin_) {
     admin_->adopt(shown(next), config.admin, [arrivals] { arrivals->arrive(); });
   }
+  if (topology_) {
+    topology_->adopt(config.upstream);
+  }
   endpoints_.open(config, next.numbering());
   return arrivals->wait(stop);
 }

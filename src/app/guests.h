@@ -4,6 +4,8 @@
 // Threads: constant. Lifetimes: what it points to is static.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <expected>
 #include <functional>
 #include <memory>
@@ -14,17 +16,21 @@
 
 #include <boost/core/noncopyable.hpp>
 
+#include "app/endpoints.h"
 #include "config/config_file.h"
 #include "file/kind.h"
 #include "guard/fact_table.h"
 #include "guard/own_commands.h"
 #include "guard/process.h"
+#include "io/loop.h"
 #include "io/tls_credentials.h"
 #include "log/event_log.h"
+#include "proxy/rewritten_replies.h"
 #include "source/source_kind.h"
 #include "source/storage_directory.h"
-#include "upstream/cluster_loop.h"
+#include "upstream/answers.h"
 #include "upstream/redis_client.h"
+#include "upstream/upstreams.h"
 
 namespace cuckooguard::app {
 
@@ -61,13 +67,66 @@ class ApplicationFilters : boost::noncopyable {
   virtual std::optional<guard::Complaint> complaint() const = 0;
 };
 
+// Where the servers of a Redis with several are: a cluster, or a master and its replicas that
+// Sentinels watch. Endpoints are led to them for as long as the process runs.
+//
+// Threads: made, started and ended on the main thread; the others as they say. Lifetimes: what the
+// environment has outlives it, and it the workers.
+class Topology {
+ public:
+  struct Environment {
+    const config::Config& config;  // that of the start
+    Endpoints& endpoints;
+    const io::TlsSlot& tls;  // what its connects take
+    log::EventLog& log;
+    // Calls it on the main thread; any thread.
+    std::function<void(std::function<void()> call)> post;
+    // Each worker leads these endpoints' clients there; then the main thread calls `done`.
+    std::function<void(std::vector<Endpoints::Change> changes, std::function<void()> done)> lead;
+  };
+  using Make = std::unique_ptr<Topology> (*)(const Environment& environment);
+
+  Topology() = default;
+  Topology(const Topology&) = delete;
+  Topology& operator=(const Topology&) = delete;
+  virtual ~Topology() = default;
+
+  // Nodes keep their endpoints over a restart, in `storage`, which outlives it; null: they do not.
+  virtual void start(const source::StorageDirectory* storage) = 0;
+  virtual void stop() = 0;
+  // These settings from now on: whoever is connected to. Any thread.
+  virtual void adopt(const config::Upstream& settings) = 0;
+  // It has changed: asks again. Any thread.
+  virtual void refresh() = 0;
+  // The one that has this key: the master, or of a cluster the node that has its slot. Nullopt: it
+  // is not known. Any thread.
+  virtual std::optional<config::Address> server_of(std::string_view key) const = 0;
+  virtual const guard::NodeView& nodes() const = 0;
+  // To a client that has reached the guard at this host; null: they are relayed as they are. The
+  // worker's thread.
+  virtual std::unique_ptr<proxy::RewrittenReplies> replies(std::size_t endpoint,
+                                                           std::string host) const = 0;
+
+  // What a worker has for an endpoint that leads to a whole cluster.
+  struct Worker {
+    io::Loop& loop;
+    const config::Upstream& settings;
+    upstream::SharedUpstream::OnLoss on_loss;  // these as in Upstreams
+    std::function<std::uint64_t()> version;
+  };
+  // A loop whose connects lead to the whole cluster as if it were one Redis. The topology, and
+  // what the worker has, outlive it.
+  virtual std::unique_ptr<io::Loop> loop(Worker worker) = 0;
+};
+
 struct Guests {
   std::vector<const source::SourceKind*> kinds{&source::kFile};
   std::vector<Library> libraries{};
   // Filters that applications fill; null: they are left out.
   ApplicationFilters::Make make_filters = nullptr;
-  // One port for a whole cluster; null: it is left out.
-  upstream::ClusterLoop::Make make_cluster_loop = nullptr;
+  // Redis Cluster and Sentinel; null: they are left out.
+  Topology::Make make_topology = nullptr;
+  upstream::ServedSlots served_slots = nullptr;
   config::Built built{};  // what a configuration may ask for
 
   // std::logic_error: it is left out. A configuration that has it is refused.

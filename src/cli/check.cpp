@@ -20,7 +20,7 @@ std::string not_asked(const config::Config& config) {
 
 }  // namespace
 
-CLI::App& Check::add(CLI::App& app) {
+Parser Check::add(Parser app) {
   return config.add_subcommand(
       app, "check", "Check the configuration: 0 if it is valid, 78 with every error otherwise");
 }

@@ -1,7 +1,7 @@
 // A subcommand as a value, and the list of those that a command line has. Its options are members
-// of a struct; add() has CLI11 write them there, run() returns the exit code.
+// of a struct; add() has the parser write them there, run() returns the exit code.
 //
-// Threads: the main thread's. Lifetimes: CLI11 writes into the list, which outlives the parsing.
+// Threads: the main thread's. Lifetimes: the parser writes into the list, which outlives it.
 #pragma once
 
 #include <deque>
@@ -12,10 +12,7 @@
 #include <boost/core/noncopyable.hpp>
 
 #include "app/guests.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming)
-class App;
-}  // namespace CLI
+#include "cli/parser.h"
 
 namespace cuckooguard::cli {
 
@@ -25,7 +22,7 @@ class Command {
   template <typename Of>
   explicit Command(Of of) : held_(std::make_shared<Held<Of>>(std::move(of))) {}
 
-  CLI::App& add(CLI::App& parent) { return held_->add(parent); }
+  Parser add(Parser parent) { return held_->add(parent); }
   int run(const app::Guests& guests) const { return held_->run(guests); }
   // Null: it is another one.
   template <typename Of>
@@ -37,13 +34,13 @@ class Command {
  private:
   struct Any : boost::noncopyable {
     virtual ~Any() = default;
-    virtual CLI::App& add(CLI::App& parent) = 0;
+    virtual Parser add(Parser parent) = 0;
     virtual int run(const app::Guests& guests) const = 0;
   };
   template <typename Of>
   struct Held final : Any {
     explicit Held(Of held) : of(std::move(held)) {}
-    CLI::App& add(CLI::App& parent) override {
+    Parser add(Parser parent) override {
       if constexpr (requires { of.add(parent); }) {
         return of.add(parent);
       } else {
@@ -67,21 +64,21 @@ class Command {
 class Commands {
  public:
   template <typename Of>
-  void add(CLI::App& parent, Of of) {
-    auto& [command, parser] = all_.emplace_back(Command(std::move(of)), nullptr);
-    parser = &command.add(parent);
+  void add(Parser parent, Of of) {
+    auto& [command, parser] = all_.emplace_back(Command(std::move(of)), parent);
+    parser = command.add(parent);
   }
   // The one that was given; null: none was.
   const Command* parsed() const;
 
  private:
-  std::deque<std::pair<Command, const CLI::App*>> all_;
+  std::deque<std::pair<Command, Parser>> all_;
 };
 
 // All that main() wires: the spine is always there.
 struct Program {
   app::Guests guests{};
-  std::vector<void (*)(CLI::App& app, Commands& commands)> commands{};  // those of guests
+  std::vector<void (*)(Parser app, Commands& commands)> commands{};  // those of guests
 };
 
 }  // namespace cuckooguard::cli

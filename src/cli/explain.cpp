@@ -1,6 +1,5 @@
 #include <csignal>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -72,30 +71,25 @@ std::string sharers_of(const keyspace::Keyspace& keyspace,
 
 }  // namespace
 
-CLI::App& Explain::add(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand(
+Parser Explain::add(Parser app) {
+  Parser command = app.add_subcommand(
       "explain",
       "Say what a Redis key is to the guard: its namespace and identity, or why it has none");
-  command.add_option("key", key, "The Redis key")->required()->type_name("KEY");
-  CLI::Option* const config =
-      command.add_option("--config", config_path, "Explain by the templates of this configuration")
-          ->type_name("FILE");
-  CLI::Option* const guard =
-      add_address(command,
-                  "--address",
-                  address,
-                  "By a guard that runs there: what it would answer now, and why (GUARD.EXPLAIN)");
-  guard->excludes(config);
-  for (CLI::Option* const option :
+  command.add_option("key", key, "KEY", "The Redis key").required();
+  const Option config = command.add_option(
+      "--config", config_path, "FILE", "Explain by the templates of this configuration");
+  const Option guard = command.add_option(
+      "--address",
+      into(address, config::parse_address),
+      "ADDRESS",
+      "By a guard that runs there: what it would answer now, and why (GUARD.EXPLAIN)");
+  guard.excludes(config);
+  for (const Option option :
        login.add(command, "Log in as this Redis user, who must be allowed to GET the key")) {
-    option->needs(guard);
+    option.needs(guard);
   }
-  tls.add(command)->needs(guard);
-  command.callback([this] {
-    if (config_path.empty() && !address) {
-      throw CLI::RequiredError("--config or --address");
-    }
-  });
+  tls.add(command).needs(guard);
+  command.require("--config or --address", [this] { return !config_path.empty() || address; });
   return command;
 }
 

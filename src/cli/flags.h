@@ -7,14 +7,13 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "cli/parser.h"
 #include "config/config_file.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming)
-class App;
-class Option;
-}  // namespace CLI
+#include "config/values.h"
 
 namespace cuckooguard::cli {
 
@@ -23,10 +22,10 @@ struct ConfigFlags {
   std::string path;
   std::vector<config::Override> overrides;
 
-  CLI::Option* add_file(CLI::App& command);
-  void add_overrides(CLI::App& command);
+  Option add_file(Parser command);
+  void add_overrides(Parser command);
   // With both, the file required.
-  CLI::App& add_subcommand(CLI::App& app, const char* name, const char* what);
+  Parser add_subcommand(Parser app, const char* name, const char* what);
 
   std::expected<config::EffectiveConfig, std::vector<config::Diagnostic>> load(
       const config::Built& built) const {
@@ -34,10 +33,18 @@ struct ConfigFlags {
   }
 };
 
-CLI::Option* add_address(CLI::App& command,
-                         const char* flag,
-                         std::optional<config::Address>& address,
-                         const char* what);
+// A value as the configuration has it, by the configuration's own reader.
+template <typename Value, typename Parsed>
+Parser::Take into(Value& value, config::Parsed<Parsed> (*parse)(std::string_view)) {
+  return [&value, parse](const std::string& text) -> Taken {
+    auto parsed = parse(text);
+    if (!parsed) {
+      return std::unexpected(config::shown(text) + " " + parsed.error());
+    }
+    value = *std::move(parsed);
+    return {};
+  };
+}
 
 // `--tls`, and with it what redis-cli has.
 struct TlsFlags {
@@ -45,7 +52,7 @@ struct TlsFlags {
   config::UpstreamTls tls;
 
   // `--tls` itself. Where `--key` is Redis's, the certificate's has another name.
-  CLI::Option* add(CLI::App& command, const char* key_flag = "--key");
+  Option add(Parser command, const char* key_flag = "--key");
 
   std::optional<config::UpstreamTls> chosen() const {
     return is_tls ? std::optional(tls) : std::nullopt;
@@ -59,7 +66,7 @@ struct Login {
   std::string password{};       // if there is no such file; empty, and no user: no AUTH
 
   // `--user`, which is to say `what`, and `--password-file`.
-  std::array<CLI::Option*, 2> add(CLI::App& command, const char* what);
+  std::array<Option, 2> add(Parser command, const char* what);
   // With the password of REDISCLI_AUTH, as redis-cli takes it.
   Login with_environment() const;
   // AUTH and its arguments; nothing: it is not needed.

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -391,13 +390,21 @@ class Interview {
 
 }  // namespace
 
-CLI::App& Init::add(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand(
+Parser Init::add(Parser app) {
+  Parser command = app.add_subcommand(
       "init",
       "Ask for Redis, database, table and keys, try them, say what is missing there, and write a "
       "configuration that observes; what a flag says is not asked");
-  const auto add_flag = [&](const std::string& name, const char* type, const auto& keep) {
-    return command.add_option_function<std::string>(name, keep)->type_name(type);
+  const auto add = [&](const std::string& name,
+                       const std::string& answer,
+                       const char* type,
+                       const char* what,
+                       bool is_variable = false) {
+    const Parser::Take keep = [this, answer, is_variable](const std::string& text) {
+      answers[answer] = is_variable ? "${" + text + "}" : text;
+      return Taken{};
+    };
+    return command.add_option(name, keep, type, what);
   };
   for (const std::span<const Question> questions :
        std::initializer_list<std::span<const Question>>{kAboutRedis,
@@ -409,23 +416,22 @@ CLI::App& Init::add(CLI::App& app) {
                                                         kAboutKeys}) {
     for (const Question& question : questions) {
       const std::string flag = question.flag;
-      add_flag(flag, "TEXT", [this, flag](const std::string& text) { answers[flag] = text; })
-          ->description(question.what)
-          ->default_str(question.otherwise == nullptr ? "" : question.otherwise);
+      add(flag, flag, "TEXT", question.what)
+          .otherwise(question.otherwise == nullptr ? "" : question.otherwise);
       if (is_password(flag)) {
-        add_flag(flag.substr(0, flag.size() - 4) + "env",
-                 "NAME",
-                 [this, flag](const std::string& name) { answers[flag] = "${" + name + "}"; })
-            ->description("The variable that has that password, instead of a file");
+        add(flag.substr(0, flag.size() - 4) + "env",
+            flag,
+            "NAME",
+            "The variable that has that password, instead of a file",
+            true);
       }
     }
   }
-  add_flag("--acl", "ask|trust", [this](const std::string& text) {
-    answers["--acl"] = text;
-  })->description("trust: all users of Redis may read the keys, and it is not asked");
-  command.add_option("--output", output, "The configuration to write")
-      ->type_name("FILE")
-      ->capture_default_str();
+  add("--acl",
+      "--acl",
+      "ask|trust",
+      "trust: all users of Redis may read the keys, and it is not asked");
+  command.add_option("--output", output, "FILE", "The configuration to write").otherwise(output);
   command.add_flag("--force", force, "Overwrite it");
   return command;
 }

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cli/output.h"
-#include "config/nearest.h"
 #include "text/printable.h"
 
 namespace cuckooguard::cli {
@@ -21,28 +19,26 @@ struct MainFlags {
   bool plan = false;
   bool version = false;
 
-  void add(CLI::App& app) {
+  void add(Parser app) {
     app.add_flag("--version", version, "Print the versions of this build and its libraries");
     serve.config.add_file(app);
-    auto* const checking = app.add_flag("--check-config", check, "As the subcommand check");
-    auto* const printing =
+    const Option checking = app.add_flag("--check-config", check, "As the subcommand check");
+    const Option printing =
         app.add_flag("--print-config", print_config, "As the subcommand print-config");
-    auto* const planning = app.add_flag("--plan", plan, "As the subcommand plan");
+    const Option planning = app.add_flag("--plan", plan, "As the subcommand plan");
     app.add_flag("--strict-start",
                  serve.strict_start,
                  "End with 78 if a source cannot be read as it is; else its namespaces pass, and "
                  "it is tried again");
-    printing->excludes(checking);
-    planning->excludes(checking)->excludes(printing);
+    printing.excludes(checking);
+    planning.excludes(checking).excludes(printing);
     serve.config.add_overrides(app);
   }
 
+  bool is_enough() const { return version || !serve.config.path.empty(); }
   Command chosen() const {
     if (version) {
       return Command(ShowVersion{});
-    }
-    if (serve.config.path.empty()) {
-      throw CLI::RequiredError("--config");
     }
     if (check) {
       return Command(Check{serve.config});
@@ -57,32 +53,9 @@ struct MainFlags {
   }
 };
 
-// For what was not expected where it stands: the flags that there are.
-std::string suggestions(const CLI::App& app) {
-  const CLI::App* command = &app;
-  while (!command->get_subcommands().empty()) {
-    command = command->get_subcommands().front();
-  }
-  std::vector<std::string> flags;
-  for (const CLI::Option* const option : command->get_options()) {
-    if (!option->get_positional()) {
-      flags.push_back(option->get_name());
-    }
-  }
-  const std::vector<std::string_view> names(flags.begin(), flags.end());
-  std::string text;
-  for (const std::string& word : app.remaining(true)) {
-    const std::string_view flag = std::string_view(word).substr(0, word.find('='));
-    if (const auto meant = config::nearest(flag, names)) {
-      text += fmt::format("{}: did you mean \"{}\"?\n", flag, *meant);
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
-CLI::App& PrintConfig::add(CLI::App& app) {
+Parser PrintConfig::add(Parser app) {
   return config.add_subcommand(
       app, "print-config", "Print every effective setting and its origin, without secrets");
 }
@@ -105,7 +78,7 @@ int PrintConfig::run(const app::Guests& guests) const {
 
 const Command* Commands::parsed() const {
   const auto found =
-      std::ranges::find_if(all_, [](const auto& each) { return each.second->parsed(); });
+      std::ranges::find_if(all_, [](const auto& each) { return each.second.is_given(); });
   return found == all_.end() ? nullptr : &found->first;
 }
 
@@ -113,10 +86,11 @@ std::optional<Command> parse_options(int argc,
                                      const char* const* argv,
                                      const Program& program,
                                      int& exit_code) {
-  CLI::App app{
+  CommandLine line(
+      "cuckooguard",
       "A sidecar in front of Redis that answers reads of keys which exist nowhere, so that they "
-      "reach neither Redis nor the database.",
-      "cuckooguard"};
+      "reach neither Redis nor the database.");
+  const Parser app = line.parser();
   MainFlags flags;
   flags.add(app);
   Commands commands;
@@ -130,17 +104,13 @@ std::optional<Command> parse_options(int argc,
   commands.add(app, ListPresets{});
   commands.add(app, Explain{});
   commands.add(app, Ping{});
-  try {
-    app.parse(argc, argv);
-    const Command* const parsed = commands.parsed();
-    return parsed != nullptr ? *parsed : flags.chosen();
-  } catch (const CLI::ParseError& outcome) {  // how CLI11 also says that it has printed help
-    exit_code = app.exit(outcome) == 0 ? 0 : kExitUsage;
-    if (exit_code != 0) {
-      fmt::print(stderr, "{}", suggestions(app));
-    }
+  app.require("--config", [&] { return commands.parsed() != nullptr || flags.is_enough(); });
+  if (const auto code = line.read(argc, argv)) {
+    exit_code = *code;
     return std::nullopt;
   }
+  const Command* const parsed = commands.parsed();
+  return parsed != nullptr ? *parsed : flags.chosen();
 }
 
 }  // namespace cuckooguard::cli

@@ -1,5 +1,5 @@
-// The command line: which command was asked for, with its options. CLI11 prints help and usage
-// errors itself.
+// The command line: which command was asked for, with its options. Help and usage errors are
+// printed by the parser.
 //
 // Threads: free function. Errors: usage errors are printed and end with kExitUsage.
 #pragma once
@@ -49,7 +49,7 @@ struct Serve {
 struct PrintConfig {
   ConfigFlags config;
 
-  CLI::App& add(CLI::App& app);
+  Parser add(Parser app);
   int run(const app::Guests& guests) const;
 };
 
@@ -59,7 +59,7 @@ struct PrintConfig {
 //
 // Threads: free function.
 struct ListPresets {
-  CLI::App& add(CLI::App& app);
+  Parser add(Parser app);
   int run() const;
 };
 
@@ -84,7 +84,7 @@ struct Ping {
   bool alive = false;  // the guard itself
   TlsFlags tls;
 
-  CLI::App& add(CLI::App& app);
+  Parser add(Parser app);
   int run() const;
 };
 
@@ -123,7 +123,7 @@ struct Init {
   std::string output = "cuckooguard.yaml";
   bool force = false;  // overwrite it
 
-  CLI::App& add(CLI::App& app);
+  Parser add(Parser app);
   int run(const app::Guests& guests) const;
 };
 
@@ -145,7 +145,7 @@ struct Explain {
   Login login;
   TlsFlags tls;
 
-  CLI::App& add(CLI::App& app);
+  Parser add(Parser app);
   int run(const app::Guests& guests) const;
 };
 
@@ -168,7 +168,7 @@ std::expected<std::string, std::string> explain_key(const AskedGuard& guard, std
 struct Check {
   ConfigFlags config;
 
-  CLI::App& add(CLI::App& app);
+  Parser add(Parser app);
   int run(const app::Guests& guests) const;
 };
 

@@ -3,7 +3,6 @@
 #include <csignal>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cli/options.h"
@@ -20,25 +19,6 @@ config::Parsed<std::chrono::milliseconds> parse_timeout(std::string_view text) {
                          std::chrono::milliseconds(1),
                          std::chrono::milliseconds(std::chrono::minutes(10)),
                          "must be from 1ms to 10m")(text);
-}
-
-// A value as the configuration has it, by the configuration's own reader.
-template <typename Value>
-CLI::Option* add_value(CLI::App& command,
-                       const char* name,
-                       Value& value,
-                       config::Parsed<Value> (*parse)(std::string_view),
-                       const char* what) {
-  return command.add_option_function<std::string>(
-      name,
-      [&value, parse](const std::string& text) {
-        const auto parsed = parse(text);
-        if (!parsed) {
-          throw CLI::ValidationError(config::shown(text) + " " + parsed.error());
-        }
-        value = *parsed;
-      },
-      what);
 }
 
 // Of a Redis that no guard is in front of; or of a guard that is too old.
@@ -61,15 +41,16 @@ std::expected<std::string, std::string> ask(const Ping& options) {
 
 }  // namespace
 
-CLI::App& Ping::add(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand(
+Parser Ping::add(Parser app) {
+  Parser command = app.add_subcommand(
       "ping", "Send PING to a guard or a Redis: 0 if anything is replied, else 1");
-  add_value(command, "address", address, config::parse_address, "host:port or unix:/path")
-      ->type_name("ADDRESS")
-      ->default_str(address.text());
-  add_value(command, "--timeout", timeout, parse_timeout, "To connect, and to reply")
-      ->type_name("DURATION")
-      ->default_str("2s");
+  command
+      .add_option(
+          "address", into(address, config::parse_address), "ADDRESS", "host:port or unix:/path")
+      .otherwise(address.text());
+  command
+      .add_option("--timeout", into(timeout, parse_timeout), "DURATION", "To connect, and to reply")
+      .otherwise("2s");
   command.add_flag("--alive", alive, "Ask the guard itself, in whatever state Redis is");
   tls.add(command);
   return command;

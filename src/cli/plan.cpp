@@ -5,7 +5,6 @@
 #include <chrono>
 #include <iterator>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "app/load_report.h"
@@ -156,12 +155,12 @@ std::string tolerated_text(double per_second, unsigned guards) {
 
 }  // namespace
 
-CLI::App& ShowPlan::add(CLI::App& app) {
-  CLI::App& command = config.add_subcommand(
+Parser ShowPlan::add(Parser app) {
+  Parser command = config.add_subcommand(
       app, "plan", "Count the rows of every source, and print the memory their filters will need");
-  command.add_option("--guards", guards, "How many guards have this configuration")
-      ->check(CLI::Range(1U, kGuardsMax))
-      ->capture_default_str();
+  command.add_option("--guards", guards, "TEXT", "How many guards have this configuration")
+      .within(1, kGuardsMax)
+      .otherwise(std::to_string(guards));
   return command;
 }
 

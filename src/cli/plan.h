@@ -23,7 +23,7 @@ struct ShowPlan {
   ConfigFlags config;
   unsigned guards = 1;  // that have this configuration
 
-  CLI::App& add(CLI::App& app);
+  Parser add(Parser app);
   int run(const app::Guests& guests) const;
 };
 

@@ -2,7 +2,6 @@
 #include <iterator>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cli/options.h"
@@ -76,9 +75,9 @@ std::string bytes_of(const AbsentForm& form) {
 
 }  // namespace
 
-CLI::App& ListPresets::add(CLI::App& app) {
-  return *app.add_subcommand("presets",
-                             "List what absent_reply can be, and which framework reads it");
+Parser ListPresets::add(Parser app) {
+  return app.add_subcommand("presets",
+                            "List what absent_reply can be, and which framework reads it");
 }
 
 int ListPresets::run() const {

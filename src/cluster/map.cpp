@@ -12,16 +12,16 @@ namespace {
 
 std::optional<std::uint16_t> slot_in(std::string_view text) {
   const auto slot = text::number_of<std::uint16_t>(text);
-  return slot && *slot < kSlots ? slot : std::nullopt;
+  return slot && *slot < redis::kSlots ? slot : std::nullopt;
 }
 
 // "5461-10922", "7"; "[93-<-id]" and "[77->-id]" of a slot that moves.
 bool take_slots(Node& node, std::string_view words) {
   while (!words.empty()) {
-    std::string_view word = take_until(words, ' ');
+    std::string_view word = text::take_word(words);
     const bool is_moving = word.starts_with('[');
     word.remove_prefix(is_moving ? 1 : 0);
-    const auto first = slot_in(take_until(word, '-'));
+    const auto first = slot_in(text::take_word(word, '-'));
     if (!first) {
       return false;
     }
@@ -43,8 +43,8 @@ bool take_slots(Node& node, std::string_view words) {
 
 std::uint16_t tls_port_in(std::string_view names) {
   while (!names.empty()) {
-    std::string_view value = take_until(names, ',');
-    if (take_until(value, '=') == "tls-port") {
+    std::string_view value = text::take_word(names, ',');
+    if (text::take_word(value, '=') == "tls-port") {
       return text::number_of<std::uint16_t>(value).value_or(0);
     }
   }
@@ -72,6 +72,28 @@ std::optional<Node> node_in(const NodeLine& line, std::string_view asked_host) {
   return epoch && take_slots(node, line.slots) ? std::optional(std::move(node)) : std::nullopt;
 }
 
+bool is_same(const Node* one, const Node* other) {
+  return one == nullptr || other == nullptr ? one == other : one->id == other->id;
+}
+
+bool is_sound_master(const Node* node) {
+  return node != nullptr && node->is_master && !node->is_failing;
+}
+
+using Pair = std::pair<const Node*, const Node*>;
+
+std::map<Pair, std::size_t> moved_slots(const Map& before, const Map& after) {
+  std::map<Pair, std::size_t> moved;
+  for (std::uint16_t slot = 0; slot < redis::kSlots; ++slot) {
+    const Node* const from = before.owner_of(slot);
+    const Node* const to = after.owner_of(slot);
+    if (!is_same(from, to)) {
+      ++moved[{from, to}];
+    }
+  }
+  return moved;
+}
+
 }  // namespace
 
 std::expected<View, std::string> parse_nodes(std::string_view text, std::string_view asked_host) {
@@ -80,7 +102,7 @@ std::expected<View, std::string> parse_nodes(std::string_view text, std::string_
   }
   View view;
   for (std::size_t number = 1; !text.empty(); ++number) {
-    std::string_view words = take_until(text, '\n');
+    std::string_view words = text::take_word(text, '\n');
     if (words.ends_with('\r')) {
       words.remove_suffix(1);
     }
@@ -111,7 +133,7 @@ std::expected<View, std::string> parse_nodes(std::string_view text, std::string_
 
 bool is_state_ok(std::string_view cluster_info) {
   while (!cluster_info.empty()) {
-    const std::string_view line = take_until(cluster_info, '\n');
+    const std::string_view line = text::take_word(cluster_info, '\n');
     if (line == "cluster_state:ok\r" || line == "cluster_state:ok") {
       return true;
     }
@@ -131,7 +153,7 @@ const Node* Map::find(std::string_view id) const {
 }
 
 const Node* Map::owner_of(std::uint16_t slot) const {
-  return slot < kSlots && owners_[slot] != kNobody ? &nodes_[owners_[slot]] : nullptr;
+  return slot < redis::kSlots && owners_[slot] != kNobody ? &nodes_[owners_[slot]] : nullptr;
 }
 
 void Map::take_nodes(std::span<const View> views) {
@@ -168,7 +190,7 @@ void Map::take_nodes(std::span<const View> views) {
 }
 
 void Map::take_slots(std::span<const View> views) {
-  std::vector<std::uint64_t> epochs(kSlots, 0);
+  std::vector<std::uint64_t> epochs(redis::kSlots, 0);
   for (const View& view : views) {
     for (const Node& node : view.nodes) {
       const std::size_t place = place_of(node.id);
@@ -209,7 +231,7 @@ void Map::take_moving(std::span<const View> views) {
 }
 
 void Map::tell_nodes_their_slots() {
-  for (std::uint16_t slot = 0; slot < kSlots; ++slot) {
+  for (std::uint16_t slot = 0; slot < redis::kSlots; ++slot) {
     if (owners_[slot] == kNobody) {
       continue;
     }
@@ -220,6 +242,36 @@ void Map::tell_nodes_their_slots() {
       slots.push_back({slot, slot});
     }
   }
+}
+
+config::Address address_of(const Node& node) {
+  return {.host = node.host, .port = node.port, .unix_path = {}, .tls_name = node.hostname};
+}
+
+redis::Slots served_slots(std::string_view nodes, std::string_view info, bool of_whole_cluster) {
+  redis::Slots slots;
+  const auto view = parse_nodes(nodes, {});
+  const auto place = view ? view->myself : std::nullopt;
+  if (!place || !is_state_ok(info)) {
+    return slots;
+  }
+  const Node& myself = view->nodes[*place];
+  const std::string& master =
+      myself.is_master || myself.master_id.empty() ? myself.id : myself.master_id;
+  for (const Node& node : view->nodes) {
+    if (of_whole_cluster ? !node.is_reachable || node.is_failing : node.id != master) {
+      continue;
+    }
+    for (const SlotRange& range : node.slots) {
+      for (std::size_t slot = range.first; slot <= range.last; ++slot) {
+        slots.set(slot);
+      }
+    }
+  }
+  for (const std::uint16_t slot : myself.moving) {
+    slots.reset(slot);
+  }
+  return slots;
 }
 
 std::vector<View> without_strangers(std::vector<View> views) {
@@ -249,6 +301,30 @@ Map merge(std::span<const View> views) {
   map.take_moving(views);
   map.tell_nodes_their_slots();
   return map;
+}
+
+std::vector<Handover> handovers(const Map& before, const Map& after) {
+  std::map<Pair, std::size_t> moved = moved_slots(before, after);
+  std::vector<Handover> all;
+  for (const Node& node : after.nodes()) {
+    const Node* const was = before.find(node.id);
+    const Node* const master =
+        was != nullptr && !was->is_master ? before.find(was->master_id) : nullptr;
+    if (!node.is_master || master == nullptr) {
+      continue;
+    }
+    const auto known = moved.find({master, &node});
+    if (known != moved.end()) {
+      all.push_back({.from = master, .to = &node, .slots = known->second, .is_failover = true});
+      moved.erase(known);
+    } else if (master->slots.empty() && !is_sound_master(after.find(master->id))) {
+      all.push_back({.from = master, .to = &node, .slots = 0, .is_failover = true});
+    }
+  }
+  for (const auto& [pair, slots] : moved) {
+    all.push_back({.from = pair.first, .to = pair.second, .slots = slots});
+  }
+  return all;
 }
 
 }  // namespace cuckooguard::cluster

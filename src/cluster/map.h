@@ -20,7 +20,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/slot.h"
+#include "config/config.h"
+#include "redis/slot.h"
 
 namespace cuckooguard::cluster {
 
@@ -51,6 +52,9 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
+// Where the cluster says that it is, and for whom its certificate must be.
+config::Address address_of(const Node& node);
+
 // One node's view. Nodes in handshake are left out: their ids are not final yet.
 struct View {
   std::vector<Node> nodes;
@@ -66,6 +70,11 @@ std::expected<View, std::string> parse_nodes(std::string_view text, std::string_
 // majority.
 bool is_state_ok(std::string_view cluster_info);
 
+// Of these replies to CLUSTER NODES and CLUSTER INFO: the slots that the node serves, a replica its
+// master's; or those that any node of the whole cluster serves. Not those on their way; none if the
+// node may be cut off.
+redis::Slots served_slots(std::string_view nodes, std::string_view info, bool of_whole_cluster);
+
 class Map {
  public:
   Map() { owners_.fill(kNobody); }
@@ -75,7 +84,7 @@ class Map {
   // Null: nobody, as far as is known. Lifetimes: the map's.
   const Node* owner_of(std::uint16_t slot) const;
   // Its owner may have changed already, or its keys are in two places.
-  bool is_moving(std::uint16_t slot) const { return slot < kSlots && moving_[slot]; }
+  bool is_moving(std::uint16_t slot) const { return slot < redis::kSlots && moving_[slot]; }
 
   bool operator==(const Map&) const = default;
 
@@ -92,8 +101,8 @@ class Map {
   void tell_nodes_their_slots();
 
   std::vector<Node> nodes_;
-  std::array<std::uint16_t, kSlots> owners_{};  // of nodes_
-  std::bitset<kSlots> moving_;
+  std::array<std::uint16_t, redis::kSlots> owners_{};  // of nodes_
+  std::bitset<redis::kSlots> moving_;
 };
 
 // A slot's owner is the node that claims it with the highest config epoch in a view whose state is
@@ -107,5 +116,17 @@ Map merge(std::span<const View> views);
 // Without the views of nodes that no other view of state ok lists, as of one that was forgotten, or
 // has become another cluster's: they speak of that. All of them, if each is such a one.
 std::vector<View> without_strangers(std::vector<View> views);
+
+// Slots, and roles as master, that have moved from one node to another between two maps, whose the
+// nodes are: one for each pair of nodes, no more than there are slots and nodes.
+struct Handover {
+  const Node* from;  // of the map before; null: nobody had them
+  const Node* to;    // of the one after; null: nobody has them
+  std::size_t slots = 0;
+  bool is_failover = false;  // a replica is master in place of its own; there may be no slots
+};
+
+// Failovers first.
+std::vector<Handover> handovers(const Map& before, const Map& after);
 
 }  // namespace cuckooguard::cluster

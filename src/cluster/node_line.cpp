@@ -8,7 +8,7 @@ namespace {
 // host:port[@bus-port][,hostname[,name=value ...]]
 bool take_apart(NodeLine& line) {
   std::string_view names = line.address;
-  const std::string_view in_front = take_until(names, ',');
+  const std::string_view in_front = text::take_word(names, ',');
   const std::size_t bus = std::min(in_front.find('@'), in_front.size());
   line.bus = in_front.substr(bus);
   const auto endpoint = endpoint_in(in_front.substr(0, bus));
@@ -17,7 +17,7 @@ bool take_apart(NodeLine& line) {
   }
   line.endpoint = *endpoint;
   line.more = names;
-  const std::string_view first = take_until(names, ',');
+  const std::string_view first = text::take_word(names, ',');
   if (line.address.contains(',') && !first.contains('=')) {
     line.hostname = first;
     line.more = names;
@@ -26,13 +26,6 @@ bool take_apart(NodeLine& line) {
 }
 
 }  // namespace
-
-std::string_view take_until(std::string_view& rest, char separator) {
-  const std::size_t end = std::min(rest.find(separator), rest.size());
-  const std::string_view taken = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return taken;
-}
 
 std::optional<Endpoint> endpoint_in(std::string_view text) {
   const std::size_t colon = text.rfind(':');
@@ -45,14 +38,14 @@ std::optional<Endpoint> endpoint_in(std::string_view text) {
 
 std::optional<NodeLine> node_line_in(std::string_view line) {
   NodeLine parsed;
-  parsed.id = take_until(line, ' ');
-  parsed.address = take_until(line, ' ');
-  parsed.flags = take_until(line, ' ');
-  parsed.master = take_until(line, ' ');
-  take_until(line, ' ');  // when a ping was sent
-  take_until(line, ' ');  // when a pong came
-  parsed.config_epoch = take_until(line, ' ');
-  const std::string_view link = take_until(line, ' ');
+  parsed.id = text::take_word(line);
+  parsed.address = text::take_word(line);
+  parsed.flags = text::take_word(line);
+  parsed.master = text::take_word(line);
+  text::take_word(line);  // when a ping was sent
+  text::take_word(line);  // when a pong came
+  parsed.config_epoch = text::take_word(line);
+  const std::string_view link = text::take_word(line);
   parsed.slots = line;
   const bool is_whole = !parsed.id.empty() && !parsed.flags.empty() && !link.empty();
   return is_whole && take_apart(parsed) ? std::optional(parsed) : std::nullopt;
@@ -61,7 +54,7 @@ std::optional<NodeLine> node_line_in(std::string_view line) {
 bool NodeLine::has(std::string_view flag) const {
   std::string_view rest = flags;
   while (!rest.empty()) {
-    if (take_until(rest, ',') == flag) {
+    if (text::take_word(rest, ',') == flag) {
       return true;
     }
   }

@@ -14,11 +14,9 @@
 #include <string_view>
 
 #include "text/number.h"
+#include "text/words.h"
 
 namespace cuckooguard::cluster {
-
-// What is in front of `separator`, or all there is; takes both from the front of `rest`.
-std::string_view take_until(std::string_view& rest, char separator);
 
 // An IPv6 address has no brackets: what follows the last colon is the port.
 struct Endpoint {

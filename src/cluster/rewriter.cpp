@@ -167,6 +167,8 @@ bool Rewriter::take(TopologyReply kind) {
       return take_role();
     case TopologyReply::info:
       return take_info();
+    case TopologyReply::exec:
+      return take_nested();
     case TopologyReply::none:
       break;
   }
@@ -183,8 +185,8 @@ bool Rewriter::take_redirect() {
     return true;
   }
   std::string_view words = error->text;
-  take_until(words, ' ');
-  const auto slot = text::number_of<std::uint16_t>(take_until(words, ' '));
+  text::take_word(words);
+  const auto slot = text::number_of<std::uint16_t>(text::take_word(words));
   const auto endpoint = endpoint_in(words);
   if (!slot || !endpoint || words.contains(' ')) {
     return false;
@@ -200,17 +202,17 @@ bool Rewriter::take_redirect() {
   return true;
 }
 
-bool Rewriter::take_nested(std::span<const Nested> nested) {
+bool Rewriter::take_nested() {
   const auto list = cursor_.next();
   if (!list || !list->is_list()) {
     return list.has_value();
   }
-  auto wanted = nested.begin();
+  auto wanted = nested_.begin();
   for (std::size_t i = 0; i < list->values; ++i) {
-    while (wanted != nested.end() && wanted->index < i) {
+    while (wanted != nested_.end() && wanted->index < i) {
       ++wanted;
     }
-    const bool is_wanted = wanted != nested.end() && wanted->index == i;
+    const bool is_wanted = wanted != nested_.end() && wanted->index == i;
     const TopologyReply kind = is_wanted ? wanted->kind : TopologyReply::none;
     if (!take_or_leave([this, kind] { return take(kind); })) {
       return false;
@@ -412,7 +414,7 @@ std::string Rewriter::with_line_rewritten(std::string_view line) {
   }
   std::string_view more = node->more;
   while (!more.empty()) {
-    const std::string_view name = take_until(more, ',');
+    const std::string_view name = text::take_word(more, ',');
     if (!name.starts_with("tls-port=") && !name.starts_with("tcp-port=")) {
       rewritten.append(",").append(name);
     }

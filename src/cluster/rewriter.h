@@ -60,13 +60,14 @@ class ReplyCursor {
 
 class Rewriter {
  public:
-  Rewriter(std::string_view reply, const Addresses& addresses, const ClientView& client)
-      : reply_(reply), cursor_(reply), addresses_(addresses), client_(client) {}
+  Rewriter(std::string_view reply,
+           const Addresses& addresses,
+           const ClientView& client,
+           std::span<const Nested> nested)
+      : reply_(reply), cursor_(reply), addresses_(addresses), client_(client), nested_(nested) {}
 
-  // Each takes one value. False: not understood, and not taken.
+  // Takes one value. False: not understood, and not taken.
   bool take(TopologyReply kind);
-  bool take_redirect();
-  bool take_nested(std::span<const Nested> nested);
 
   Rewritten finish() &&;
 
@@ -99,6 +100,8 @@ class Rewriter {
   template <typename Rewrite>
   bool take_text(const Rewrite& rewrite);
   bool take_each(std::size_t values, Part part);
+  bool take_redirect();
+  bool take_nested();
   bool take_list(Part part);
   bool take_slots_entry();
   bool take_slots_node();
@@ -143,6 +146,7 @@ class Rewriter {
   ReplyCursor cursor_;
   const Addresses& addresses_;
   const ClientView& client_;
+  std::span<const Nested> nested_;
   std::vector<Edit> edits_;
   Rewritten done_;
 };

@@ -12,7 +12,7 @@ namespace {
 std::vector<std::string_view> words_in(std::string_view text) {
   std::vector<std::string_view> words;
   while (!text.empty()) {
-    words.push_back(take_until(text, ' '));
+    words.push_back(text::take_word(text));
   }
   return words;
 }
@@ -262,9 +262,9 @@ std::string Rewriter::with_master_rewritten(std::string_view line, const NodeAdd
 std::string Rewriter::with_replica_rewritten(std::string_view line) {
   Edited edited(line);
   std::string_view rest = line.substr(line.find(':') + 1);
-  std::string_view host = take_until(rest, ',');
-  std::string_view port = take_until(rest, ',');
-  if (take_until(host, '=') != "ip" || take_until(port, '=') != "port" || is_open(host)) {
+  std::string_view host = text::take_word(rest, ',');
+  std::string_view port = text::take_word(rest, ',');
+  if (text::take_word(host, '=') != "ip" || text::take_word(port, '=') != "port" || is_open(host)) {
     return std::string(line);
   }
   const std::uint16_t number = text::number_of<std::uint16_t>(port).value_or(0);
@@ -280,8 +280,8 @@ std::string Rewriter::with_named_master_rewritten(std::string_view line) {
   std::string_view rest = line.substr(line.find(':') + 1);
   std::string_view address;
   while (!rest.empty() && address.empty()) {
-    std::string_view value = take_until(rest, ',');
-    address = take_until(value, '=') == "address" ? value : std::string_view{};
+    std::string_view value = text::take_word(rest, ',');
+    address = text::take_word(value, '=') == "address" ? value : std::string_view{};
   }
   const auto endpoint = endpoint_in(address);
   const auto listener =

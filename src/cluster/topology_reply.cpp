@@ -4,39 +4,19 @@
 #include <array>
 
 #include "cluster/rewriter.h"
+#include "redis/word.h"
 #include "resp/reply_framer.h"
 
 namespace cuckooguard::cluster {
 namespace {
 
-// `name` in lower case.
-bool is_word(std::string_view word, std::string_view name) {
-  return std::ranges::equal(word, name, [](char a, char b) {
-    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-  });
-}
+using redis::is_word;
 
 bool is_one_reply(std::string_view reply) {
   resp::ReplyFramer framer;
   const auto piece = framer.next(reply);
   return piece.ends && piece.bytes == reply.size();
 }
-
-template <typename Take>
-Rewritten rewrite_whole(std::string_view reply,
-                        const Addresses& addresses,
-                        const ClientView& client,
-                        const Take& take) {
-  Rewriter rewriter(reply, addresses, client);
-  if (!is_one_reply(reply) || !take(rewriter)) {
-    return {.reply = std::string(reply), .is_malformed = true};
-  }
-  return std::move(rewriter).finish();
-}
-
-}  // namespace
-
-namespace {
 
 struct Named {
   std::string_view subcommand;
@@ -97,24 +77,13 @@ Redirect redirect_in(std::string_view reply) {
 Rewritten rewrite(TopologyReply kind,
                   std::string_view reply,
                   const Addresses& addresses,
-                  const ClientView& client) {
-  return rewrite_whole(
-      reply, addresses, client, [kind](Rewriter& rewriter) { return rewriter.take(kind); });
-}
-
-Rewritten rewrite_redirect(std::string_view reply,
-                           const Addresses& addresses,
-                           const ClientView& client) {
-  return rewrite(TopologyReply::none, reply, addresses, client);
-}
-
-Rewritten rewrite_nested(std::span<const Nested> nested,
-                         std::string_view reply,
-                         const Addresses& addresses,
-                         const ClientView& client) {
-  return rewrite_whole(reply, addresses, client, [nested](Rewriter& rewriter) {
-    return rewriter.take_nested(nested);
-  });
+                  const ClientView& client,
+                  std::span<const Nested> nested) {
+  Rewriter rewriter(reply, addresses, client, nested);
+  if (!is_one_reply(reply) || !rewriter.take(kind)) {
+    return {.reply = std::string(reply), .is_malformed = true};
+  }
+  return std::move(rewriter).finish();
 }
 
 }  // namespace cuckooguard::cluster

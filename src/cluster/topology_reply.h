@@ -55,9 +55,10 @@ enum class TopologyReply : std::uint8_t {
   message,         // its pub/sub frames, of any kind
   role,
   info,
+  exec,  // what its elements are says `nested`
 };
 
-// The kind of a command's reply; `none` for most. Never `message`.
+// The kind of a command's reply; `none` for most. Never `message` or `exec`.
 TopologyReply topology_reply(std::span<const std::string_view> arguments);
 
 enum class Redirect : std::uint8_t { none, moved, ask };
@@ -81,27 +82,19 @@ struct Rewritten {
   bool is_malformed = false;  // some of it was not understood
 };
 
-// `reply` is one whole reply. Errors (but see below), nulls and +QUEUED are as they were.
-Rewritten rewrite(TopologyReply kind,
-                  std::string_view reply,
-                  const Addresses& addresses,
-                  const ClientView& client);
-
-// -MOVED or -ASK with its CRLF; anything else is as it was. `rewrite` and `rewrite_nested` do that
-// to errors by themselves.
-Rewritten rewrite_redirect(std::string_view reply,
-                           const Addresses& addresses,
-                           const ClientView& client);
-
-// EXEC's reply, in which some elements are the replies of such commands. Redirects are rewritten
-// wherever they are among its elements.
+// An element of EXEC's reply that is the reply of such a command.
 struct Nested {
   std::size_t index = 0;  // of the array
   TopologyReply kind = TopologyReply::none;
 };
-Rewritten rewrite_nested(std::span<const Nested> nested,  // by index
-                         std::string_view reply,
-                         const Addresses& addresses,
-                         const ClientView& client);
+
+// `reply` is one whole reply. Of errors -MOVED and -ASK are rewritten, whatever the kind; others,
+// nulls and +QUEUED are as they were. `nested`, by index, is of EXEC's; redirects are rewritten
+// wherever they are among its elements.
+Rewritten rewrite(TopologyReply kind,
+                  std::string_view reply,
+                  const Addresses& addresses,
+                  const ClientView& client,
+                  std::span<const Nested> nested = {});
 
 }  // namespace cuckooguard::cluster

@@ -467,11 +467,11 @@ Config read_config(const TreeNode& root,
   Config config;
   kTop.read(top, config);
   give_each_node_its_port(config.listen);
-  const bool has_one_port =
-      !config.upstream.cluster.empty() && std::ranges::any_of(config.listen, &Listen::is_for_redis);
-  if (const auto refused = built.refusal("cluster"); refused && has_one_port) {
-    report.add(top.place_of("upstream", "cluster"),
-               "listen: one port for a whole cluster: " + *refused);
+  for (const auto& [servers, key] : {std::pair(&config.upstream.cluster, "cluster"),
+                                     std::pair(&config.upstream.sentinels, "sentinels")}) {
+    if (const auto refused = built.refusal("cluster"); refused && !servers->empty()) {
+      report.add(top.place_of("upstream", key), std::string(key) + ": " + *refused);
+    }
   }
   check(config, places, report);
   return config;

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "cluster/slot.h"
 #include "guard/guard.h"
 #include "redis/command_table.h"
 #include "redis/missing_reply.h"
 #include "redis/read_shape.h"
+#include "redis/slot.h"
 #include "resp/reply_writer.h"
 #include "resp/request_scanner.h"
 
@@ -27,11 +27,11 @@ constexpr std::size_t kExpiryDigitsMax =
     15;  // as milliseconds they are an integer of Redis's, even if they were seconds
 
 // Of one, unless `may_differ`.
-bool are_of_one_slot_in(const cluster::Slots& slots, const Question& question, bool may_differ) {
+bool are_of_one_slot_in(const redis::Slots& slots, const Question& question, bool may_differ) {
   const redis::KeyIndexes keys = redis::key_indexes(question.command, question.arguments);
   std::optional<std::size_t> slot;
   const auto is_of_it = [&](std::string_view key) {
-    const std::size_t of_key = cluster::slot_of(key);
+    const std::size_t of_key = redis::slot_of(key);
     return (may_differ || of_key == slot.value_or(of_key)) && slots.test(*(slot = of_key));
   };
   for (std::size_t i = keys.first; i < keys.end; i += keys.step) {

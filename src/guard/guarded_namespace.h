@@ -67,12 +67,13 @@ class Tolerance {
   explicit Tolerance(double per_second = 0) noexcept { set_rate(per_second); }
 
   void set_rate(double per_second) noexcept {
-    interval_.store(per_second > 0 ? static_cast<std::int64_t>(kSecond / per_second) : 0,
-                    std::memory_order_relaxed);
+    interval_.store(
+        per_second > 0 ? static_cast<std::int64_t>(static_cast<double>(kSecond) / per_second) : 0,
+        std::memory_order_relaxed);
   }
   [[nodiscard]] double rate() const noexcept {
     const std::int64_t interval = interval_.load(std::memory_order_relaxed);
-    return interval > 0 ? kSecond / static_cast<double>(interval) : 0;
+    return interval > 0 ? static_cast<double>(kSecond) / static_cast<double>(interval) : 0;
   }
 
   // Whether this read may be forwarded, after `before` others that have not been taken yet.
@@ -100,7 +101,7 @@ class Tolerance {
   }
 
  private:
-  static constexpr double kSecond = 1e9;  // in nanoseconds
+  static constexpr std::int64_t kSecond = 1'000'000'000;  // in nanoseconds
 
   std::atomic<std::int64_t> interval_{0};  // nanoseconds per token; 0: none is tolerated
   alignas(64) std::atomic<std::int64_t> full_at_{0};

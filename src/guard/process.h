@@ -25,7 +25,7 @@
 namespace cuckooguard::guard {
 
 // The servers of a Redis that is more than one, such as a cluster's nodes: what GUARD.INFO, /status
-// and /metrics show of each. app::NodeBoard finds out.
+// and /metrics show of each. topology::NodeBoard finds out.
 //
 // Errors: what is not known is left out. Limits: NodeView::kShownMax nodes, those with a port of
 // the guard first; the others are only counted.

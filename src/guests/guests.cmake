@@ -62,10 +62,10 @@ cuckooguard_guest(FILTERS "Filters that applications fill: BF.*, CF.*, sets with
   ROOMS filled filled/served filled/process replicated
   INCLUDES process/application_filters.h
   ADDS "guests.make_filters = guard::make_application_filters")
-cuckooguard_guest(CLUSTER "One port for a whole cluster"
-  ROOMS routing
-  INCLUDES routing/routed_loop.h
-  ADDS "guests.make_cluster_loop = routing::make_routed_loop")
+cuckooguard_guest(CLUSTER "Redis Cluster and Sentinel"
+  ROOMS cluster routing topology
+  INCLUDES cluster/map.h topology/topology.h
+  ADDS "guests.make_topology = topology::make_topology" "guests.served_slots = cluster::served_slots")
 
 list(REMOVE_DUPLICATES CUCKOOGUARD_GUEST_ROOMS)
 list(TRANSFORM CUCKOOGUARD_GUEST_ROOMS REPLACE ".*/" "" OUTPUT_VARIABLE CUCKOOGUARD_GUEST_ROOM_NAMES)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "io/clock.h"
+#include "log/background_sink.h"
 
 namespace cuckooguard::log {
 namespace {

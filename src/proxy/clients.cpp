@@ -23,7 +23,8 @@ void Clients::admit(std::unique_ptr<io::Transport> client) {
   admit_expected(std::move(client));
 }
 
-void Clients::admit_expected(std::unique_ptr<io::Transport> client, std::string host) {
+void Clients::admit_expected(std::unique_ptr<io::Transport> client,
+                             std::unique_ptr<RewrittenReplies> rewritten) {
   if (!client) {
     --count_;
     return;
@@ -37,7 +38,7 @@ void Clients::admit_expected(std::unique_ptr<io::Transport> client, std::string 
     return;
   }
   make_room();
-  auto session = std::make_unique<Session>(of_sessions_, std::move(client), std::move(host));
+  auto session = std::make_unique<Session>(of_sessions_, std::move(client), std::move(rewritten));
   Session* const key = session.get();
   sessions_.emplace(key, Admitted{.session = std::move(session), .gone = std::nullopt});
   if (is_draining_) {

@@ -44,7 +44,6 @@ class Clients final : Session::Owner {
     guard::OwnCommands& own_commands;
     const Session::Settings& settings;
     ClientCount& total;
-    const NodeAddresses* nodes = nullptr;  // null: Redis is in no cluster
   };
 
   explicit Clients(Worker worker)
@@ -75,8 +74,7 @@ class Clients final : Session::Owner {
                                .upstreams = upstreams_,
                                .settings = worker.settings.upstream,
                                .in_flight_max = worker.settings.limits.inflight_per_client},
-                     .owner = *this,
-                     .nodes = worker.nodes} {}
+                     .owner = *this} {}
   Clients(const Clients&) = delete;
   Clients& operator=(const Clients&) = delete;
   ~Clients();
@@ -85,9 +83,9 @@ class Clients final : Session::Owner {
   // A client is about to be handed over, and counts from now on. Any thread; admit_expected()
   // follows on the worker's.
   void expect() { ++count_; }
-  // Null: it has not come.
-  // `host`: as Session has it.
-  void admit_expected(std::unique_ptr<io::Transport> client, std::string host = {});
+  // Null: it has not come. `rewritten`: of its replies.
+  void admit_expected(std::unique_ptr<io::Transport> client,
+                      std::unique_ptr<RewrittenReplies> rewritten = nullptr);
   // Disconnects every client, new ones too, where its commands end (session_drain.cpp). `on_empty`
   // is called once when none is left; perhaps at once.
   void drain(std::function<void()> on_empty);

@@ -28,116 +28,6 @@ constexpr std::array<std::string_view, 7> kEndMulti{
 
 }  // namespace
 
-using cluster::TopologyReply;
-
-void TopologyReplies::expect(std::uint64_t reply, TopologyReply kind) {
-  if (expected_.size() < kExpectedMax) {
-    expected_.push_back({.reply = reply, .kind = kind});
-  }
-  if (multi_ != 0 && queued_.size() < kQueuedMax) {
-    queued_.push_back({.index = static_cast<std::size_t>(reply - multi_ - 1), .kind = kind});
-  }
-}
-
-void TopologyReplies::expect_multi(std::uint64_t reply) {
-  if (multi_ != 0) {
-    expect_refusal();
-    return;
-  }
-  multi_ = reply;
-  multi_reply_ = reply;
-  queued_.clear();
-}
-
-void TopologyReplies::expect_refusal() {
-  multi_ += multi_ != 0 ? 1 : 0;
-}
-
-void TopologyReplies::expect_end_of_multi(std::uint64_t reply) {
-  if (!queued_.empty() && expected_.size() < kExpectedMax) {
-    expected_.push_back(
-        {.reply = reply, .kind = TopologyReply::none, .nested = std::exchange(queued_, {})});
-  }
-  multi_ = 0;
-  queued_.clear();
-}
-
-bool TopologyReplies::begin_frame() {
-  if (!client_.nodes.endpoint().is_sentinel) {
-    return false;
-  }
-  is_error_ = false;
-  is_frame_ = true;
-  is_too_long_ = false;
-  most_ = kReplyBytesMax;
-  return true;
-}
-
-bool TopologyReplies::begin(std::uint64_t reply, char first) {
-  while (!expected_.empty() && expected_.front().reply < reply) {
-    expected_.pop_front();
-  }
-  is_error_ = first == '-';
-  if (is_error_ && reply == multi_reply_) {
-    multi_ = 0;  // it has been refused
-  }
-  is_frame_ = false;
-  is_too_long_ = false;
-  most_ = is_error_ ? kErrorBytesMax : kReplyBytesMax;
-  return is_error_ || (!expected_.empty() && expected_.front().reply == reply);
-}
-
-void TopologyReplies::take(std::string_view piece, io::OutputQueue& output) {
-  is_too_long_ = is_too_long_ || kept_.size() + piece.size() > most_;
-  if (is_too_long_) {
-    output.append(kept_);
-    output.append(piece);
-    forget();
-  } else {
-    kept_.append(piece);
-  }
-}
-
-void TopologyReplies::end(io::OutputQueue& output) {
-  if (is_too_long_) {
-    return;
-  }
-  const cluster::Rewritten done = rewritten();
-  output.append(done.reply);
-  if (done.unknown > 0) {
-    client_.nodes.miss();
-  }
-  forget();
-}
-
-void TopologyReplies::forget() {
-  kept_.clear();
-  if (kept_.capacity() > kErrorBytesMax) {
-    std::string().swap(kept_);
-  }
-}
-
-cluster::Rewritten TopologyReplies::rewritten() const {
-  if (is_error_ && cluster::redirect_in(kept_) == cluster::Redirect::none) {
-    return {.reply = kept_};
-  }
-  const auto known = client_.nodes.get();
-  const cluster::ClientView view{.host = client_.host,
-                                 .host_of_this_node = known->host_of_this_node,
-                                 .has_tls = client_.nodes.endpoint().has_tls,
-                                 .master = known->master};
-  if (is_frame_) {
-    return cluster::rewrite(TopologyReply::message, kept_, known->addresses, view);
-  }
-  if (is_error_) {
-    return cluster::rewrite_redirect(kept_, known->addresses, view);
-  }
-  const Expected& expected = expected_.front();
-  return expected.kind == TopologyReply::none
-             ? cluster::rewrite_nested(expected.nested, kept_, known->addresses, view)
-             : cluster::rewrite(expected.kind, kept_, known->addresses, view);
-}
-
 bool ObservedReplies::is_kept_whole(const redis::StateChange& change) {
   switch (change.kind) {
     case ChangeKind::select:
@@ -321,13 +211,8 @@ void ReplyOrder::expect_observed_reply(const redis::StateChange& change) {
     expect_reply();
     observe().expect(expected_, change);
   }
-  using enum redis::ChangeKind;
-  if (topology_ && change.kind == multi) {
-    topology_->expect_multi(expected_);
-  } else if (topology_ && (change.kind == end_multi || change.kind == reset)) {
-    topology_->expect_end_of_multi(expected_);
-  } else if (topology_ && change.kind == watch) {
-    topology_->expect_refusal();
+  if (rewritten_) {
+    rewritten_->expect(expected_, change.kind);
   }
 }
 
@@ -336,11 +221,6 @@ ObservedReplies& ReplyOrder::observe() {
     observed_ = std::make_unique<ObservedReplies>();
   }
   return *observed_;
-}
-
-void ReplyOrder::expect_topology_reply(cluster::TopologyReply kind) {
-  expect_reply();
-  topology_->expect(expected_, kind);
 }
 
 void ReplyOrder::expect_absent_key_reply(const guard::AbsentKey& key) {
@@ -411,7 +291,7 @@ bool ReplyOrder::relay(std::string_view bytes) {
 
 bool ReplyOrder::relay_whole(std::string_view bytes, std::uint32_t replies) {
   if (leading_replies_ < replies || within_reply_ || state_->subscriptions().any() ||
-      observed() > 0 || (topology_ && topology_->is_expecting())) {
+      observed() > 0 || (rewritten_ && rewritten_->is_expecting())) {
     return false;
   }
   output_->append(bytes);
@@ -431,7 +311,7 @@ std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
   }
   const resp::ReplyFramer::Piece piece = framer_.next(bytes);
   if (is_rewritten_) {
-    topology_->take(bytes.substr(0, piece.bytes), *output_);
+    rewritten_->take(bytes.substr(0, piece.bytes), *output_);
   } else if (is_compared_) {
     compared_->take(bytes.substr(0, piece.bytes));
   } else if (!is_dropped_) {
@@ -444,7 +324,7 @@ std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
   well_formed = !piece.malformed;
   if (piece.ends) {
     if (is_rewritten_) {
-      topology_->end(*output_);
+      rewritten_->end(*output_);
     }
     on_reply_end(framer_.type());
     ends_.reset();
@@ -475,8 +355,9 @@ bool ReplyOrder::begin_reply(char first) {
   if (is_compared_) {
     compared_->begin();
   }
-  is_rewritten_ = topology_ && !is_dropped_ &&
-                  (may_be_frame_ ? topology_->begin_frame() : topology_->begin(ended_ + 1, first));
+  is_rewritten_ = rewritten_ && !is_dropped_ &&
+                  (first == '-' || may_be_frame_ || rewritten_->is_expecting()) &&
+                  rewritten_->begin(ended_ + 1, first, may_be_frame_);
   if (first != '>' && leading_replies_ == 0 && has_promises() &&
       entries_[head_].kind == Kind::promise) {
     return false;

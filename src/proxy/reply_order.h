@@ -25,7 +25,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,85 +33,18 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/topology_reply.h"
 #include "guard/absent_key.h"
 #include "guard/client.h"
 #include "guard/promised_reply.h"
 #include "io/clock.h"
 #include "io/consumed_front.h"
 #include "io/output_queue.h"
-#include "proxy/node_addresses.h"
+#include "proxy/rewritten_replies.h"
 #include "redis/state_change.h"
 #include "redis/subscriptions.h"
 #include "resp/reply_framer.h"
 
 namespace cuckooguard::proxy {
-
-// Replies with addresses of other nodes: kept until whole, then relayed with our listeners'
-// addresses (cluster/topology_reply.h). These are expected ones: CLUSTER SLOTS and its kin, ROLE,
-// INFO, SENTINEL, also within EXEC; -MOVED and -ASK in place of any reply; and a Sentinel's
-// messages. An unknown node keeps its own address, and NodeAddresses is notified.
-//
-// Threads: its worker's. Lifetimes: `nodes` outlives it.
-// Limits: longer replies than kReplyBytesMax, and errors than kErrorBytesMax, are relayed
-// unchanged; so are those of more than kQueuedMax commands within a MULTI, or kExpectedMax in
-// flight.
-class TopologyReplies {
- public:
-  static constexpr std::size_t kReplyBytesMax = std::size_t{4} * 1024 * 1024;
-  static constexpr std::size_t kErrorBytesMax = 512;
-  static constexpr std::size_t kQueuedMax = 16;
-  static constexpr std::size_t kExpectedMax = 1024;
-
-  // Whom addresses are rewritten for.
-  struct Client {
-    const NodeAddresses& nodes;
-    std::string host;  // where it has reached the guard; no brackets
-  };
-
-  explicit TopologyReplies(Client client) : client_(std::move(client)) {}
-
-  // The client's reply of this number will be one; or, if it is +QUEUED, an element of EXEC's.
-  void expect(std::uint64_t reply, cluster::TopologyReply kind);
-  // MULTI and EXEC, whose replies these will be; DISCARD and RESET as EXEC.
-  void expect_multi(std::uint64_t reply);
-  // Redis refuses this one within MULTI (WATCH, a nested MULTI) and goes on.
-  void expect_refusal();
-  void expect_end_of_multi(std::uint64_t reply);
-  bool is_expecting() const { return !expected_.empty(); }
-
-  // The reply of this number begins with `first`. True: its pieces go to take(), then end().
-  bool begin(std::uint64_t reply, char first);
-  // The same for what may be a pub/sub message or a confirmation.
-  bool begin_frame();
-  void take(std::string_view piece, io::OutputQueue& output);
-  void end(io::OutputQueue& output);
-  // Kept bytes, or the room for them.
-  std::size_t bytes() const {
-    return kept_.capacity() > kErrorBytesMax ? kept_.capacity() : kept_.size();
-  }
-
- private:
-  struct Expected {
-    std::uint64_t reply;
-    cluster::TopologyReply kind;            // none: EXEC's
-    std::vector<cluster::Nested> nested{};  // of EXEC's
-  };
-
-  cluster::Rewritten rewritten() const;
-  void forget();
-
-  Client client_;
-  std::deque<Expected> expected_;
-  std::uint64_t multi_reply_ = 0;  // of the last one
-  std::uint64_t multi_ = 0;        // its reply, and one for each refusal since; 0: there is none
-  std::vector<cluster::Nested> queued_;  // since then
-  std::string kept_;
-  std::size_t most_ = 0;  // of the one at hand
-  bool is_error_ = false;
-  bool is_frame_ = false;
-  bool is_too_long_ = false;
-};
 
 // The first and last bytes of a reply that is relayed in pieces: enough to recognise pub/sub frames
 // and errors.
@@ -313,12 +245,14 @@ class ReplyOrder {
   void expect_observed_reply(const redis::StateChange& change);
   // Relay or replace one reply of Redis, and report it to the owner. The key is copied.
   void expect_absent_key_reply(const guard::AbsentKey& key);
-  // Replace node addresses in this client's replies. Call it before any is expected.
-  void rewrite_addresses(TopologyReplies::Client client) {
-    topology_ = std::make_unique<TopologyReplies>(std::move(client));
+  // Rewrite some of this client's replies; null: none. Call it before any is expected.
+  void rewrite(std::unique_ptr<RewrittenReplies> rewritten) { rewritten_ = std::move(rewritten); }
+  bool rewrites() const { return rewritten_ != nullptr; }
+  // Relay one reply of Redis, rewritten if this command's is to be; if rewrites().
+  void expect_reply_to(std::span<const std::string_view> command) {
+    expect_reply();
+    rewritten_->expect(expected_, command);
   }
-  bool rewrites_addresses() const { return topology_ != nullptr; }
-  void expect_topology_reply(cluster::TopologyReply kind);
   // `bytes` is the whole reply: it leaves at once if nothing is before it.
   void answer(std::string_view bytes);
   // A reply that leaves when it is known. Until then (has_promises()) nothing more may be expected
@@ -379,7 +313,7 @@ class ReplyOrder {
   // flight. They and their entries count like the output's chunks (io::HeldBytes).
   std::size_t waiting_bytes() const {
     return local_.size() - local_head_ + (promised_ ? promised_->bytes() : 0) +
-           (compared_ ? compared_->bytes() : 0) + (topology_ ? topology_->bytes() : 0);
+           (compared_ ? compared_->bytes() : 0) + (rewritten_ ? rewritten_->bytes() : 0);
   }
 
  private:
@@ -426,7 +360,7 @@ class ReplyOrder {
   bool may_be_frame_ = false;
   bool within_reply_ = false;
   bool is_compared_ = false;           // the reply at hand
-  bool is_rewritten_ = false;          // the same, by `topology_`
+  bool is_rewritten_ = false;          // the same, by `rewritten_`
   std::uint64_t leading_replies_ = 0;  // to be relayed before entries_: needs no entry
   std::uint64_t plain_relayed_ = 0;    // that were leading
   std::vector<Entry> entries_;
@@ -435,10 +369,10 @@ class ReplyOrder {
   std::size_t local_head_ = 0;
   std::uint64_t expected_ = 0;
   std::uint64_t ended_ = 0;  // of those; elements of a merged reply count as replies
-  std::unique_ptr<TopologyReplies> topology_;  // null: of no cluster
-  std::unique_ptr<ComparedReplies> compared_;  // of all `compare` entries; null before the first
-  std::unique_ptr<PromisedReplies> promised_;  // of all `promise` entries; null: there are none
-  std::unique_ptr<ObservedReplies> observed_;  // null: nothing is to come that changes anything
+  std::unique_ptr<RewrittenReplies> rewritten_;  // null: none are
+  std::unique_ptr<ComparedReplies> compared_;    // of all `compare` entries; null before the first
+  std::unique_ptr<PromisedReplies> promised_;    // of all `promise` entries; null: there are none
+  std::unique_ptr<ObservedReplies> observed_;    // null: nothing is to come that changes anything
   io::HeldBytes held_{output_->pool()};
 };
 

@@ -9,7 +9,9 @@ constexpr std::size_t kAbsentReplyBytesMax = 65 * 1024;  // config::kAbsentReply
 
 }  // namespace
 
-Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client, std::string host)
+Session::Session(const Worker& worker,
+                 std::unique_ptr<io::Transport> client,
+                 std::unique_ptr<RewrittenReplies> rewritten)
     : worker_(worker),
       client_(std::move(client)),
       output_(worker.loop.chunks()),
@@ -19,9 +21,7 @@ Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client, st
   if (!route_.is_pinned()) {
     state_.remember_what_was_told();
   }
-  if (worker_.nodes != nullptr) {
-    order_.rewrite_addresses({.nodes = *worker_.nodes, .host = std::move(host)});
-  }
+  order_.rewrite(std::move(rewritten));
   client_->bind(*this);
   worker_.idle.add(*this);
   update_watch();
@@ -302,13 +302,10 @@ void Session::carry_out(const guard::Question& question,
   } else if (decision.change == nullptr) {
     const redis::Role role = question.command.role;  // SENTINEL is known to no Redis
     const bool may_tell = role == redis::Role::plain || role == redis::Role::unknown;
-    const auto topology = order_.rewrites_addresses() && may_tell
-                              ? cluster::topology_reply(question.arguments)
-                              : cluster::TopologyReply::none;
-    if (topology == cluster::TopologyReply::none) {
-      order_.expect_reply();
+    if (order_.rewrites() && may_tell) {
+      order_.expect_reply_to(question.arguments);
     } else {
-      order_.expect_topology_reply(topology);
+      order_.expect_reply();
     }
     if (decision.awaits_reply) {
       state_.writes()->await(order_.last_expected());

@@ -308,11 +308,11 @@ class Session final : public io::Disposable,
     ReplyClock& reply_clock;
     upstream::Route::Worker route;
     Owner& owner;
-    const NodeAddresses* nodes = nullptr;  // null: Redis is in no cluster
   };
 
-  // `host`: where it has reached the guard, if it is to be told of a cluster's nodes.
-  Session(const Worker& worker, std::unique_ptr<io::Transport> client, std::string host = {});
+  Session(const Worker& worker,
+          std::unique_ptr<io::Transport> client,
+          std::unique_ptr<RewrittenReplies> rewritten = nullptr);
 
   void end();  // from outside, too, for example at shutdown; harmless when repeated
   void drain();

@@ -69,8 +69,8 @@ struct Snapshot {
   std::shared_ptr<const Users> users;        // never null
   std::shared_ptr<const Users> withdrawn{};  // null, or what `users` was until it was withdrawn
   Availability availability = Availability::available;
-  std::optional<bool> is_master{};                // nullopt: it is not known
-  std::shared_ptr<const cluster::Slots> slots{};  // as in Reading
+  std::optional<bool> is_master{};       // nullopt: it is not known
+  std::shared_ptr<const Slots> slots{};  // as in Reading
   bool is_whole_cluster = false;
   bool takes_writes = false;  // none is refused for what Redis is: a replica, unable to save ...
   std::chrono::seconds idle_timeout{0};  // Redis closes clients that were silent so long; 0: none

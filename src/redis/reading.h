@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/slot.h"
 #include "redis/command_table.h"
+#include "redis/slot.h"
 
 namespace cuckooguard::redis {
 
@@ -114,7 +114,7 @@ struct Reading {
   bool takes_writes = true;
   // That a node of a cluster, or its master, has all keys of; not those that are on their way.
   // Null: it is in no cluster.
-  std::shared_ptr<const cluster::Slots> slots{};
+  std::shared_ptr<const Slots> slots{};
   // They are all nodes', which one connection reaches: keys of several slots may be asked at once.
   bool is_whole_cluster = false;
   std::chrono::seconds idle_timeout{0};

@@ -21,7 +21,7 @@
 
 #include "config/config.h"
 #include "io/loop.h"
-#include "upstream/cluster_watch.h"
+#include "upstream/redis_client.h"
 #include "upstream/route.h"
 #include "upstream/upstreams.h"
 
@@ -80,7 +80,7 @@ class Nodes {
       : loop_(loop), settings_(settings), mode_(mode), users_(std::move(users)) {}
 
   std::shared_ptr<Node> at(const config::Address& address) {
-    config::Upstream settings = upstream::ClusterWatch::settings_of(settings_, address);
+    config::Upstream settings = upstream::settings_at(settings_, address);
     settings.mode = mode_;
     const auto known = find(address);
     if (known == nodes_.end()) {

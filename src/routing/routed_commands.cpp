@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "cluster/slot.h"
+#include "redis/slot.h"
 #include "routing/routed_texts.h"
 #include "routing/routed_transport.h"
 #include "routing/routing_table.h"
@@ -112,12 +112,12 @@ bool RoutedTransport::take_by_keys(const redis::Command& command, std::string_vi
     send_to(*any_master(), raw);
     return true;
   }
-  if (!cluster::are_of_one_slot(keys)) {
+  if (!redis::are_of_one_slot(keys)) {
     split_up(command, merge_of(command, worker_.settings.split_mset));
     return true;
   }
   enqueue({.entry = add_entry(),
-           .slot = cluster::slot_of(keys.front()),
+           .slot = redis::slot_of(keys.front()),
            .command = std::string(raw),
            .may_fail_halfway = may_fail_halfway(command),
            .lane = lane_});
@@ -279,7 +279,7 @@ void RoutedTransport::begin_large() {
   const bool is_routed =
       key && !front.empty() && routing_of(command, front).to == RoutedTo::by_keys;
   if (is_routed) {
-    large_.slot = cluster::slot_of(*key);
+    large_.slot = redis::slot_of(*key);
   }
   if (subscribed_only() != nullptr) {
     large_.refusal = not_while_subscribed();

@@ -19,11 +19,10 @@
 #include "routing/nodes.h"
 #include "routing/routed_transport.h"
 #include "routing/slot_routes.h"
-#include "upstream/cluster_loop.h"
 
 namespace cuckooguard::routing {
 
-class RoutedLoop final : public upstream::ClusterLoop {
+class RoutedLoop final : public io::Loop {
  public:
   // `on_doubt`: the cluster is not as the map says, or a node is gone. `mode`: whether clients
   // share connections to its nodes.
@@ -37,7 +36,8 @@ class RoutedLoop final : public upstream::ClusterLoop {
         routes_(std::move(on_doubt)),
         nodes_(loop, settings, mode, std::move(users)) {}
 
-  void set(std::shared_ptr<const cluster::Map> map) override {
+  // The cluster is like this now.
+  void set(std::shared_ptr<const cluster::Map> map) {
     routes_.set(std::move(map));
     nodes_.keep(routes_.nodes());
   }
@@ -73,14 +73,5 @@ class RoutedLoop final : public upstream::ClusterLoop {
   Nodes nodes_;
   resp::Arguments arguments_;
 };
-
-inline std::unique_ptr<upstream::ClusterLoop> make_routed_loop(upstream::ClusterLoop::Parts parts) {
-  return std::make_unique<RoutedLoop>(
-      parts.loop,
-      parts.settings,
-      parts.mode,
-      std::move(parts.on_doubt),
-      NodeUsers{.on_loss = std::move(parts.on_loss), .version = std::move(parts.version)});
-}
 
 }  // namespace cuckooguard::routing

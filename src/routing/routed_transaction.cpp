@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "cluster/slot.h"
+#include "redis/slot.h"
 #include "routing/routed_texts.h"
 #include "routing/routed_transport.h"
 #include "routing/routing_table.h"
@@ -66,8 +66,8 @@ bool RoutedTransport::take_watch(const redis::Command& command, std::string_view
     send_to(*any_master(), raw);
     return true;
   }
-  const std::uint16_t slot = cluster::slot_of(keys.front());
-  if (!cluster::are_of_one_slot(keys) || (watched_ != nullptr && watched_slot_ != slot)) {
+  const std::uint16_t slot = redis::slot_of(keys.front());
+  if (!redis::are_of_one_slot(keys) || (watched_ != nullptr && watched_slot_ != slot)) {
     answer(kCrossSlot);
     return true;
   }
@@ -126,11 +126,11 @@ bool RoutedTransport::take_watch_in_transaction(const redis::Command& command,
                                                 std::string_view raw) {
   const std::vector<std::string_view> keys = routed_keys(command, worker_.arguments.views());
   if (!keys.empty()) {
-    const std::uint16_t slot = cluster::slot_of(keys.front());
+    const std::uint16_t slot = redis::slot_of(keys.front());
     const config::Address* const owner = worker_.routes.owner_of(slot);
     const bool is_elsewhere = owner != nullptr && *owner != transaction_.link->address;
     const bool may_move = transaction_.slot == RoutedPart::kNoSlot && watched_ == nullptr;
-    if (!cluster::are_of_one_slot(keys) || (is_elsewhere && !may_move)) {
+    if (!redis::are_of_one_slot(keys) || (is_elsewhere && !may_move)) {
       refuse_in_transaction(kCrossSlot);
       return true;
     }
@@ -143,9 +143,9 @@ bool RoutedTransport::take_watch_in_transaction(const redis::Command& command,
 }
 
 bool RoutedTransport::take_keys_in_transaction(Words keys, std::string_view raw) {
-  const std::uint16_t slot = cluster::slot_of(keys.front());
+  const std::uint16_t slot = redis::slot_of(keys.front());
   const bool is_of_it = transaction_.slot == RoutedPart::kNoSlot || transaction_.slot == slot;
-  if (!cluster::are_of_one_slot(keys) || !is_of_it) {
+  if (!redis::are_of_one_slot(keys) || !is_of_it) {
     refuse_in_transaction(kCrossSlot);
     return true;
   }
@@ -208,11 +208,11 @@ bool RoutedTransport::take_pubsub(const redis::Command& command, std::string_vie
                   .confirmed = command.name,
                   .lane = lane_};
   if (is_of_shards && !channels.empty()) {
-    if (!cluster::are_of_one_slot(channels)) {
+    if (!redis::are_of_one_slot(channels)) {
       answer(kCrossSlot);
       return true;
     }
-    part.slot = cluster::slot_of(channels.front());
+    part.slot = redis::slot_of(channels.front());
   } else if (is_of_shards && std::ranges::count_if(links_, [](const auto& each) {
                                return each->subscriptions.count(redis::ChannelKind::shard) > 0;
                              }) > 1) {

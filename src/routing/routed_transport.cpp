@@ -4,8 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "upstream/cluster_watch.h"
-
 namespace cuckooguard::routing {
 namespace {
 

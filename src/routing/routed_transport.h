@@ -56,13 +56,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cluster/slot.h"
 #include "config/config.h"
 #include "io/loop.h"
 #include "io/output_queue.h"
 #include "io/transport.h"
 #include "redis/command_table.h"
 #include "redis/lane.h"
+#include "redis/slot.h"
 #include "redis/state_change.h"
 #include "redis/subscriptions.h"
 #include "resp/arguments.h"

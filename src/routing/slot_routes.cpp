@@ -6,7 +6,7 @@
 #include "cluster/node_line.h"
 #include "cluster/topology_reply.h"
 #include "text/number.h"
-#include "upstream/cluster_watch.h"
+#include "text/words.h"
 
 namespace cuckooguard::routing {
 
@@ -16,10 +16,10 @@ std::optional<NamedNode> named_node_in(std::string_view error) {
     return std::nullopt;
   }
   error.remove_suffix(2);
-  cluster::take_until(error, ' ');
-  const auto slot = text::number_of<std::uint16_t>(cluster::take_until(error, ' '));
+  text::take_word(error);
+  const auto slot = text::number_of<std::uint16_t>(text::take_word(error));
   const auto endpoint = cluster::endpoint_in(error);
-  if (!slot || *slot >= cluster::kSlots || !endpoint) {
+  if (!slot || *slot >= redis::kSlots || !endpoint) {
     return std::nullopt;
   }
   return NamedNode{.asks = kind == cluster::Redirect::ask,
@@ -39,7 +39,7 @@ void SlotRoutes::set(std::shared_ptr<const cluster::Map> map) {
   masters_.clear();
   moved_.clear();
   for (const cluster::Node& node : map_->nodes()) {
-    nodes_.push_back(upstream::ClusterWatch::address_of(node));
+    nodes_.push_back(cluster::address_of(node));
     if (node.is_master && (owns_slots(node) || !is_up) && node.is_reachable && !node.is_failing) {
       masters_.push_back(nodes_.back());
     }

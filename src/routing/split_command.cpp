@@ -2,7 +2,7 @@
 #include <map>
 
 #include "cluster/node_line.h"
-#include "cluster/slot.h"
+#include "redis/slot.h"
 #include "resp/reply_framer.h"
 #include "resp/reply_writer.h"
 #include "routing/routed_transport.h"
@@ -92,7 +92,7 @@ std::vector<SplitPart> split(const redis::Command& command,
   std::vector<std::vector<std::string_view>> words;
   std::uint32_t place = 0;
   for (std::size_t i = keys.first; i < keys.end; i += keys.step) {
-    const std::uint16_t slot = cluster::slot_of(arguments[i]);
+    const std::uint16_t slot = redis::slot_of(arguments[i]);
     const auto [at, is_new] = by_slot.try_emplace(slot, parts.size());
     if (is_new) {
       parts.push_back({.slot = slot, .command = {}, .places = {}});

@@ -9,20 +9,28 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/clock.h"
 #include "redis/reading.h"
+#include "redis/slot.h"
 
 namespace cuckooguard::upstream {
+
+// Which slots a node of a cluster serves, or all of its masters, by its replies to CLUSTER NODES
+// and CLUSTER INFO.
+using ServedSlots = redis::Slots (*)(std::string_view nodes,
+                                     std::string_view info,
+                                     bool of_whole_cluster);
 
 // Whether Redis has the built-in commands under their names, and which of those that may be
 // answered a user may run on keys with these prefixes.
 struct Questions {
   std::vector<std::vector<std::string>> keys;  // by namespace
   std::uint64_t numbering = 0;                 // of the namespaces (redis::UserAccess)
-  bool of_cluster = false;                     // which slots it serves
-  bool of_whole_cluster = false;               // which all of its masters do
+  ServedSlots served_slots = nullptr;          // null: Redis is in no cluster
+  bool of_whole_cluster = false;               // those that all of its masters serve
   bool of_presence_alone = false;              // nothing but whether it answers
 };
 

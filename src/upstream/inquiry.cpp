@@ -5,7 +5,6 @@
 #include <memory>
 #include <random>
 
-#include "cluster/map.h"
 #include "text/number.h"
 #include "upstream/not_allowed.h"
 
@@ -28,20 +27,6 @@ std::string random_text() {
   return text;
 }
 
-// Of the node of this id; empty: of all that serve theirs.
-cluster::Slots slots_of(const cluster::View& view, std::string_view id) {
-  cluster::Slots slots;
-  for (const cluster::Node& node : view.nodes) {
-    const bool is_meant = id.empty() ? node.is_reachable && !node.is_failing : node.id == id;
-    for (const cluster::SlotRange& range : node.slots) {
-      for (std::size_t slot = range.first; is_meant && slot <= range.last; ++slot) {
-        slots.set(slot);
-      }
-    }
-  }
-  return slots;
-}
-
 }  // namespace
 
 Inquiry::Inquiry(RedisClient& redis, const Questions& questions)
@@ -58,7 +43,7 @@ std::optional<Answers> Inquiry::ask(std::span<const std::string> users) {
   const bool is_redis_7 = kind_ && kind_->version >= 7;
   redis_.append(is_redis_7 ? Words{"INFO", "server", "replication", "persistence", "cluster"}
                            : Words{"INFO"});
-  if (questions_.of_cluster) {
+  if (questions_.served_slots != nullptr) {
     redis_.append({"CLUSTER", "NODES"});
     redis_.append({"CLUSTER", "INFO"});
   }
@@ -78,7 +63,7 @@ std::optional<Answers> Inquiry::ask(std::span<const std::string> users) {
   const Reply size = redis_.next();
   const Reply timeout = redis_.next();
   const Reply info = redis_.next();
-  if (questions_.of_cluster && !learn_slots(answers)) {
+  if (questions_.served_slots != nullptr && !learn_slots(answers)) {
     return std::nullopt;
   }
   if (tries_again) {
@@ -123,28 +108,14 @@ void Inquiry::note_refusals(const redisReply& size,
   note(Question::idle_timeout, error_of(timeout));
 }
 
-// In doubt it serves none.
 bool Inquiry::learn_slots(Answers& answers) {
   const Reply nodes = redis_.next();
   const Reply info = redis_.next();
   if (!info) {
     return false;
   }
-  cluster::Slots slots;
-  const auto view = cluster::parse_nodes(text_of(*nodes), {});
-  const std::optional<std::size_t> place = view ? view->myself : std::nullopt;
-  if (place && cluster::is_state_ok(text_of(*info))) {
-    const cluster::Node& myself = view->nodes[*place];
-    slots =
-        questions_.of_whole_cluster
-            ? slots_of(*view, {})
-            : slots_of(*view,
-                       myself.is_master || myself.master_id.empty() ? myself.id : myself.master_id);
-    for (const std::uint16_t slot : myself.moving) {
-      slots.reset(slot);
-    }
-  }
-  answers.reading.slots = std::make_shared<const cluster::Slots>(slots);
+  answers.reading.slots = std::make_shared<const redis::Slots>(
+      questions_.served_slots(text_of(*nodes), text_of(*info), questions_.of_whole_cluster));
   answers.reading.is_whole_cluster = questions_.of_whole_cluster;
   no_slots_ = is_error(*nodes) ? error_of(*nodes) : error_of(*info);
   return true;

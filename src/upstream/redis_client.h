@@ -18,6 +18,7 @@
 //            has no limit here.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +53,14 @@ struct RedisPlace {
     return server == other.server && settings.address == other.settings.address;
   }
 };
+
+// The settings for one of several servers: its address, and a short time-out for one that is gone.
+inline config::Upstream settings_at(config::Upstream all, const config::Address& server) {
+  constexpr std::chrono::milliseconds kConnectTimeout{500};
+  all.address = server;
+  all.connect_timeout = std::min<std::chrono::milliseconds>(all.connect_timeout, kConnectTimeout);
+  return all;
+}
 
 class RedisClient final : Connection::Owner {
  public:

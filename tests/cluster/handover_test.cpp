@@ -1,10 +1,10 @@
-#include "cluster/handover.h"
-
 #include <stdexcept>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "cluster/map.h"
 
 namespace cuckooguard::cluster {
 namespace {

@@ -16,7 +16,7 @@ class NestedReplies : public ::testing::Test {
   Rewritten rewritten(const std::string& reply) const {
     constexpr std::array kNested{Nested{1, TopologyReply::slots},
                                  Nested{3, TopologyReply::replicas}};
-    return rewrite_nested(kNested, reply, made_addresses(), made_client());
+    return rewrite(TopologyReply::exec, reply, made_addresses(), made_client(), kNested);
   }
   static std::string slots(std::string_view host, int port) {
     return array(array(integer(0), integer(9), array(bulk(host), integer(port), bulk("aa"))));

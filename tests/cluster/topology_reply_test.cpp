@@ -40,7 +40,7 @@ class Rewriting : public ::testing::Test {
     return rewrite(kind, reply, addresses_, client_);
   }
   Rewritten redirected(std::string_view reply) const {
-    return rewrite_redirect(reply, addresses_, client_);
+    return rewrite(TopologyReply::none, reply, addresses_, client_);
   }
   void expect_same(TopologyReply kind, const std::string& reply, bool is_malformed) const {
     const Rewritten same = rewritten(kind, reply);

@@ -211,14 +211,12 @@ TEST(ConfigFile, what_the_program_was_built_without_is_refused_where_it_stands) 
                         "upstream: { cluster: [ 'a:1' ] }\n",
                         {},
                         built),
-              ElementsAre("2:22: listen: one port for a whole cluster: this program was built "
-                          "without cluster (CUCKOOGUARD_WITH_CLUSTER)"));
-  EXPECT_THAT(errors_of("filters: {}\n"
-                        "listen: { nodes: '127.0.0.1:7000-7003' }\n"
-                        "upstream: { cluster: [ 'a:1' ] }\n",
-                        {},
-                        built),
-              IsEmpty());
+              ElementsAre("2:22: cluster: this program was built without cluster "
+                          "(CUCKOOGUARD_WITH_CLUSTER)"));
+  EXPECT_THAT(errors_of("upstream: { sentinels: [ 'a:1' ], master: shop }\n", {}, built),
+              ElementsAre("1:24: sentinels: this program was built without cluster "
+                          "(CUCKOOGUARD_WITH_CLUSTER)"));
+  EXPECT_THAT(errors_of("filters: {}\nupstream: { address: 'a:1' }\n", {}, built), IsEmpty());
 }
 
 TEST(ConfigFile, a_filter_of_another_library_has_a_format_that_the_program_has) {

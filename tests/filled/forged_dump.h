@@ -28,7 +28,7 @@ inline std::string file_of(ForgedLayer layer) {
   std::string sums;
   for (std::size_t at = 0; at < layer.payload.size(); at += filter::kFileBlockBytes) {
     const auto block = std::string_view(layer.payload).substr(at, filter::kFileBlockBytes);
-    put(sums, filter::file_checksum(bytes_of(block)));
+    text::put(sums, filter::file_checksum(bytes_of(block)));
   }
   layer.header.checksums_checksum = filter::file_checksum(bytes_of(sums));
   const auto header = std::as_bytes(std::span(&layer.header, 1));
@@ -53,9 +53,9 @@ inline std::string forged(std::string_view dump, const std::function<void(Forged
   text::put_long_text(body, file_of(std::move(layer)));
   body += reader.rest();
   std::string all;
-  put(all, static_cast<std::uint64_t>(body.size() + 2 * sizeof(std::uint64_t)));
+  text::put(all, static_cast<std::uint64_t>(body.size() + 2 * sizeof(std::uint64_t)));
   all += body;
-  put(all, filter::hash_of_definition(all));
+  text::put(all, filter::hash_of_definition(all));
   return all;
 }
 
@@ -73,8 +73,8 @@ inline std::string with_a_hash_twice(std::string_view dump) {
     std::memcpy(layer.hashes() + (slot + 1) * sizeof(hash), &hash, sizeof(hash));
     layer.header.large_counts = 1;
     layer.header.items = 254 + 255;
-    put(layer.payload, hash);
-    put(layer.payload, std::uint64_t{255});
+    text::put(layer.payload, hash);
+    text::put(layer.payload, std::uint64_t{255});
   });
 }
 

@@ -69,7 +69,7 @@ Rewritten rewritten(std::uint8_t how, std::string_view reply, const Addresses& a
                           .master = static_cast<std::uint16_t>((how & kMaster) != 0 ? 7100 : 0)};
   const auto kind = static_cast<std::uint8_t>(how % kMaster);
   return kind < kKinds ? rewrite(static_cast<TopologyReply>(kind), reply, addresses, client)
-                       : rewrite_nested(kNested, reply, addresses, client);
+                       : rewrite(TopologyReply::exec, reply, addresses, client, kNested);
 }
 
 }  // namespace

@@ -18,14 +18,14 @@ class GuardInCluster : public testing::Test {
   void serves(std::initializer_list<std::string_view> keys,
               bool is_master = true,
               bool is_whole_cluster = false) {
-    cluster::Slots slots;
+    redis::Slots slots;
     for (const std::string_view key : keys) {
-      slots.set(cluster::slot_of(key));
+      slots.set(redis::slot_of(key));
     }
     shop_.facts.publish(shop_.facts.epoch(),
                         {.users = {.unrestricted = {"default"}, .default_needs_no_password = true},
                          .is_master = is_master,
-                         .slots = std::make_shared<const cluster::Slots>(slots),
+                         .slots = std::make_shared<const redis::Slots>(slots),
                          .is_whole_cluster = is_whole_cluster});
   }
 
@@ -57,7 +57,7 @@ TEST_F(GuardInCluster, one_connection_to_all_nodes_is_answered_for_several_slots
 }
 
 TEST_F(GuardInCluster, keys_of_several_slots_are_refused_by_redis) {
-  ASSERT_NE(cluster::slot_of("user:500"), cluster::slot_of("item:plum"));
+  ASSERT_NE(redis::slot_of("user:500"), redis::slot_of("item:plum"));
   for (const std::initializer_list<std::string_view> command :
        {std::initializer_list<std::string_view>{"MGET", "user:500", "item:plum"},
         {"EXISTS", "item:plum", "user:500"},

@@ -57,11 +57,12 @@ def declared_names(file):
         names["", "testing"] = "the project's own"
     elif re.search(r"(?<![:\w])testing::", text):
         names["", "testing"] = "GoogleTest's"
-    return names | names_in(text, file.name)
+    return names_in(text, file.name) | names  # what a header declares is the header's where it is defined, too
 
 
 def agree(some, others):
-    return all(others.get(name, stands_for) == stands_for for name, stands_for in some.items())
+    """Headers do, since any file may include both."""
+    return all(others.get(name, by) == by or (by.endswith(".h") and others[name].endswith(".h")) for name, by in some.items())
 
 
 def grouped(files, most):

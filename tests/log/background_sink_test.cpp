@@ -1,3 +1,5 @@
+#include "log/background_sink.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -14,8 +16,6 @@
 #include <gtest/gtest.h>
 #include <spdlog/logger.h>
 #include <unistd.h>
-
-#include "log/event_log.h"
 
 namespace cuckooguard::log {
 namespace {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,7 +52,7 @@ class LoggedGuard {
                        filled::Filters::Room room = {})
       : redis_(&redis),
         filters_(hashed_with, room),
-        log_([this](std::string_view /*key*/) { return redis_of(*redis_.load()); },
+        log_([this](std::string_view /*key*/) { return find_redis(); },
              with_key(std::move(settings)),
              filters_,
              {.on_state = {},
@@ -114,12 +114,25 @@ class LoggedGuard {
     return directory->find(filter) != nullptr;
   }
   std::uint64_t unsure() const { return filters_.totals().unsure; }
-  // If nothing is being applied.
-  std::string dump() const { return filters_.dump(); }
+  // Made by the log's thread, which may be reading an image.
+  std::string dump() const {
+    std::promise<std::string> dump;
+    auto made = dump.get_future();
+    {
+      const std::lock_guard lock(mutex_);
+      dumps_.push_back(std::move(dump));
+    }
+    return made.get();
+  }
 
  private:
-  static std::optional<config::Upstream> redis_of(const RedisServer& redis) {
-    return config::Upstream{.address = {.host = "127.0.0.1", .port = redis.port()}};
+  // On the log's thread, each time that it asks its Redis for something.
+  config::Upstream find_redis() {
+    const std::lock_guard lock(mutex_);
+    for (std::promise<std::string>& dump : std::exchange(dumps_, {})) {
+      dump.set_value(filters_.dump());
+    }
+    return {.address = {.host = "127.0.0.1", .port = redis_.load()->port()}};
   }
 
   std::atomic<const RedisServer*> redis_;
@@ -127,6 +140,7 @@ class LoggedGuard {
   std::atomic<int> generations_{0};
   mutable std::mutex mutex_;
   std::string troubles_;
+  mutable std::vector<std::promise<std::string>> dumps_;  // that are waited for
   FilterLog log_;
 };
 

@@ -92,7 +92,7 @@ const std::string kAsk = "-ASK 3300 10.0.0.1:7001\r\n";
 const std::string kMoved = "-MOVED 3300 10.0.0.1:7001\r\n";
 
 TEST_F(RoutedTransportTest, replies_come_in_the_order_of_commands) {
-  ASSERT_EQ(cluster::slot_of("b"), 3300);
+  ASSERT_EQ(redis::slot_of("b"), 3300);
   send_bytes(command({"GET", "b"}) + command({"GET", "a"}));
   EXPECT_EQ(at(kA), command({"GET", "b"}));
   EXPECT_EQ(at(kB), command({"GET", "a"}));

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cluster/slot.h"
+#include "redis/slot.h"
 #include "simulation/resp_frames.h"
 #include "simulation/resp_text.h"
 
@@ -142,7 +142,7 @@ std::string RoutedWorld::some_key(const Client& client) {
 }
 
 std::uint16_t RoutedWorld::some_slot() {
-  return cluster::slot_of("{" + std::to_string(loop_.random().below(kTags)) + "}");
+  return redis::slot_of("{" + std::to_string(loop_.random().below(kTags)) + "}");
 }
 
 Words RoutedWorld::some_words(const Client& client, std::uint64_t number) {
@@ -378,7 +378,7 @@ std::chrono::microseconds RoutedWorld::wait_for_a_reply(Client& client, std::siz
   if (!loop_.random().one_in(4)) {
     do {
       sent.words = {loop_.random().one_in(2) ? "GET" : "APPEND", some_key(client)};
-    } while (cluster_.owner_of(cluster::slot_of(sent.words[1])) == hung);
+    } while (cluster_.owner_of(redis::slot_of(sent.words[1])) == hung);
     if (sent.words[0] == "APPEND") {
       sent.words.push_back(std::to_string(sent.number) + ",");
     }

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "cluster/slot.h"
+#include "redis/slot.h"
 #include "simulation/redis_requests.h"
 #include "simulation/resp_text.h"
 
@@ -80,15 +80,15 @@ config::Address SimCluster::address(std::size_t node) {
 
 std::size_t SimCluster::owner_of(std::uint16_t slot) const {
   const auto owner = owners_.find(slot);
-  return owner == owners_.end() ? slot * kNodes / cluster::kSlots : owner->second;
+  return owner == owners_.end() ? slot * kNodes / redis::kSlots : owner->second;
 }
 
 // As ranges.
 std::string SimCluster::slots_of(std::size_t node) const {
   std::string text;
-  for (std::uint16_t slot = 0; slot < cluster::kSlots; ++slot) {
+  for (std::uint16_t slot = 0; slot < redis::kSlots; ++slot) {
     const std::uint16_t first = slot;
-    while (slot < cluster::kSlots && owner_of(slot) == node) {
+    while (slot < redis::kSlots && owner_of(slot) == node) {
       ++slot;
     }
     if (slot > first) {
@@ -193,10 +193,10 @@ std::optional<std::string> SimCluster::redirect(std::size_t node, bool asking, c
   if (keys.empty()) {
     return std::nullopt;
   }
-  const std::uint16_t slot = cluster::slot_of(keys.front());
+  const std::uint16_t slot = redis::slot_of(keys.front());
   std::size_t missing = 0;
   for (const std::string& key : keys) {
-    if (cluster::slot_of(key) != slot) {
+    if (redis::slot_of(key) != slot) {
       return error("CROSSSLOT Keys in request don't hash to the same slot");
     }
     missing += values_[node].contains(key) ? 0 : 1;
@@ -251,7 +251,7 @@ void SimCluster::give(std::size_t from, std::size_t to, const std::string& key) 
 void SimCluster::move_a_key(std::uint16_t slot) {
   const std::size_t from = owner_of(slot);
   const auto key = std::ranges::find_if(
-      values_[from], [slot](const auto& value) { return cluster::slot_of(value.first) == slot; });
+      values_[from], [slot](const auto& value) { return redis::slot_of(value.first) == slot; });
   if (is_moving(slot) && key != values_[from].end()) {
     give(from, moving_[slot], std::string(key->first));
   }
@@ -264,7 +264,7 @@ void SimCluster::end_move(std::uint16_t slot) {
   const std::size_t to = moving_[slot];
   const std::size_t from = owner_of(slot);
   for (const auto& [key, value] : Values(values_[from])) {
-    if (cluster::slot_of(key) == slot) {
+    if (redis::slot_of(key) == slot) {
       give(from, to, key);
     }
   }
@@ -279,7 +279,7 @@ void SimCluster::cancel_move(std::uint16_t slot) {
   const std::size_t to = moving_[slot];
   cancelled_[{slot, to}] = loop_.now();
   for (const auto& [key, value] : Values(values_[to])) {
-    if (cluster::slot_of(key) == slot) {
+    if (redis::slot_of(key) == slot) {
       give(to, owner_of(slot), key);
     }
   }
@@ -293,7 +293,7 @@ void SimCluster::fail_over(std::size_t node, std::size_t to) {
   for (const auto& [slot, target] : std::map(moving_)) {
     cancel_move(slot);
   }
-  for (std::uint16_t slot = 0; slot < cluster::kSlots; ++slot) {
+  for (std::uint16_t slot = 0; slot < redis::kSlots; ++slot) {
     if (owner_of(slot) == node) {
       owners_[slot] = to;
     }

@@ -172,16 +172,22 @@ class Bench {
   bool has(const std::string& key) {
     const auto lookup = keyspace.match(key, scratch);
     const filter::EpochScope inside(epochs.reader(0));
-    bool has_it = parts[lookup.ns].size() == 0;
+    bool has_it = false;
+    bool has_parts = false;
     parts[lookup.ns].for_each([&](std::string_view, const filter::LiveFilter& live) {
+      has_parts = true;
       const filter::CuckooFilter* current = live.current();
       has_it = has_it || current == nullptr ||
                current->may_contain(current->hash(lookup.identity)) ||
                (live.isolated() != nullptr && live.isolated()->may_be(lookup.identity, *current));
     });
-    return has_it;
+    return has_it || !has_parts;
   }
-  bool is_fresh(std::uint32_t ns = 0) { return parts.at(ns).is_fresh(clock.now()); }
+  bool is_fresh(std::uint32_t ns = 0) { return is_fresh(ns, clock.now()); }
+  bool is_fresh(std::uint32_t ns, TimePoint now) {
+    const filter::EpochScope inside(epochs.reader(0));
+    return parts.at(ns).is_fresh(now);
+  }
 
   filter::Epochs epochs{1};
   keyspace::Keyspace keyspace;

@@ -31,13 +31,6 @@ Questions some_questions() {
   return {.keys = {{"user:"}}};
 }
 
-bool is_unrestricted_default(const redis::Users& users) {
-  return users.unrestricted == std::set<std::string, std::less<>>{"default"} &&
-         users.restricted.empty();
-}
-bool is_open_default(const redis::Users& users) {
-  return is_unrestricted_default(users) && users.default_needs_no_password;
-}
 bool is_default_with_password(const redis::Users& users) {
   return is_unrestricted_default(users) && !users.default_needs_no_password;
 }
@@ -365,56 +358,14 @@ TEST(Control, a_cluster_is_refused_once_and_in_words_and_nobody_is_known) {
   EXPECT_TRUE(heard.reports()[0].hint.ends_with("nothing is answered here"));
 }
 
-config::Upstream node_at(const RedisServer& redis, config::Control control = {}) {
-  config::Upstream settings = at(redis, std::move(control));
-  settings.cluster = {settings.address};
-  return settings;
-}
-Questions questions_for_node() {
-  Questions questions = some_questions();
-  questions.of_cluster = true;
-  return questions;
-}
-
-TEST(Control, a_node_of_a_cluster_tells_its_slots_but_for_those_on_their_way) {
-  const RedisServer redis({"--cluster-enabled", "yes"});
-  Heard heard;
-  Control control(node_at(redis), questions_for_node(), heard.calls());
-  control.start();
-  EXPECT_TRUE(heard.reading_becomes([](const redis::Reading& reading) {
-    return reading.slots && reading.slots->none() && is_open_default(reading.users);
-  })) << "it is not ok";
-  redis.call({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
-  EXPECT_TRUE(heard.reading_becomes(
-      [](const redis::Reading& reading) { return reading.slots && reading.slots->all(); }));
-  redis.call({"CLUSTER", "DELSLOTS", "8"});
-  redis.call({"CONFIG", "SET", "cluster-require-full-coverage", "no"});
-  EXPECT_TRUE(heard.reading_becomes([](const redis::Reading& reading) {
-    return reading.slots && reading.slots->count() == cluster::kSlots - 1 &&
-           !reading.slots->test(8);
-  }));
-}
-
-TEST(Control, a_node_that_may_not_be_asked_for_its_slots_serves_none) {
-  const RedisServer redis({"--cluster-enabled", "yes"});
-  redis.call({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
-  redis.call({"ACL", "SETUSER", "ops", "on", ">pass", "+@all", "-cluster|nodes"});
-  Heard heard;
-  Control control(
-      node_at(redis, {.username = "ops", .password = "pass"}), questions_for_node(), heard.calls());
-  control.start();
-  EXPECT_TRUE(heard.reading_becomes(
-      [](const redis::Reading& reading) { return reading.slots && reading.slots->none(); }));
-  ASSERT_FALSE(heard.reports().empty());
-  EXPECT_EQ(heard.reports()[0].state, State::not_allowed);
-  EXPECT_EQ(heard.reports()[0].hint,
-            "ACL SETUSER ops +cluster|nodes +cluster|info; until then every key passes");
-}
-
 TEST(Control, a_redis_that_should_be_a_cluster_and_is_none_is_refused) {
   const RedisServer redis;
   Heard heard;
-  Control control(node_at(redis), questions_for_node(), heard.calls());
+  config::Upstream settings = at(redis);
+  settings.cluster = {settings.address};
+  Questions questions = some_questions();
+  questions.served_slots = [](auto, auto, bool) { return redis::Slots(); };
+  Control control(settings, questions, heard.calls());
   control.start();
   EXPECT_TRUE(heard.users_become(is_nobody));
   ASSERT_TRUE(heard.reading_becomes([](const redis::Reading&) { return true; }));

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,14 @@
 namespace cuckooguard::upstream {
 
 inline constexpr std::chrono::seconds kPatience{30};
+
+inline bool is_unrestricted_default(const redis::Users& users) {
+  return users.unrestricted == std::set<std::string, std::less<>>{"default"} &&
+         users.restricted.empty();
+}
+inline bool is_open_default(const redis::Users& users) {
+  return is_unrestricted_default(users) && users.default_needs_no_password;
+}
 
 class Heard {
  public:

@@ -54,13 +54,13 @@ void add_nodes_that_are_down(std::vector<Problem>& all,
       down.push_back(node.address);
     }
   }
-  const RedisSeen seen = model.process_state.redis.load(std::memory_order_relaxed);
-  if (seen == RedisSeen::never) {
+  const guard::NodeState seen = model.process_state.redis.load(std::memory_order_relaxed);
+  if (seen == guard::NodeState::never) {
     add_not_asked(all, model);
   } else if (!down.empty()) {
     all.push_back(
-        {.grade = seen == RedisSeen::down ? Grade::bad : Grade::warning,
-         .what = seen == RedisSeen::down
+        {.grade = seen == guard::NodeState::down ? Grade::bad : Grade::warning,
+         .what = seen == guard::NodeState::down
                      ? std::string("No node of Redis can be reached")
                      : "Nodes of Redis that cannot be reached: " + joined(down, ", "),
          .why = "the guard's own connection to them fails, as do those of its clients there",
@@ -103,8 +103,8 @@ void add_nodes(std::vector<Problem>& all, const Model& model) {
 
 void add_redis(std::vector<Problem>& all, const Model& model) {
   const redis::ControlReport& control = model.redis.control;
-  const RedisSeen seen = model.process_state.redis.load(std::memory_order_relaxed);
-  const bool is_down = seen == RedisSeen::down;
+  const guard::NodeState seen = model.process_state.redis.load(std::memory_order_relaxed);
+  const bool is_down = seen == guard::NodeState::down;
   if (const std::string why = control.why_keys_pass(); !why.empty()) {
     all.push_back({.grade = Grade::bad,
                    .what = control.state == redis::ControlReport::State::unsupported
@@ -112,7 +112,7 @@ void add_redis(std::vector<Problem>& all, const Model& model) {
                                : std::string(kMayNotAsk),
                    .why = control.why,
                    .hint = control.hint});
-  } else if (seen == RedisSeen::never) {
+  } else if (seen == guard::NodeState::never) {
     add_not_asked(all, model);
   } else if (auto trouble = guard::trouble_with(is_down && !model.redis.is_lost
                                                     ? redis::Snapshot{.is_lost = true}

@@ -30,20 +30,21 @@ void add_redis(FactSection& process, const Model& model) {
                                             redis::name_of(State::not_allowed),
                                             redis::name_of(State::unsupported)};
   const guard::NodeView* const nodes = model.process.nodes;
-  const RedisSeen seen = model.process_state.redis.load(std::memory_order_relaxed);
-  process.add(in_json("redis.up"),
-              seen == RedisSeen::never ? FactValue() : FactValue(seen == RedisSeen::up));
+  const guard::NodeState seen = model.process_state.redis.load(std::memory_order_relaxed);
+  process.add(
+      in_json("redis.up"),
+      seen == guard::NodeState::never ? FactValue() : FactValue(seen == guard::NodeState::up));
   process.add(in_json("redis.role"), {});
   process.add(in_json("redis.state"), {});
   process.add(in_json("redis.control"), {});
-  if (seen != RedisSeen::never && nodes == nullptr) {
+  if (seen != guard::NodeState::never && nodes == nullptr) {
     process.add(in_json("redis.role"), redis::role_name(model.redis));
     process.add(in_json("redis.state"),
                 model.redis.is_lost ? "lost" : redis::name_of(model.redis.availability));
     add_control(process, "redis.control", model.redis.control);
   }
   if (!model.guarded.namespaces.empty()) {
-    process.add({}, seen == RedisSeen::up)
+    process.add({}, seen == guard::NodeState::up)
         .metric("upstream_up", "1 while the control connection reaches Redis.");
     const State state = nodes != nullptr ? nodes->nodes().control() : model.redis.control.state;
     process.add({}, redis::name_of(state))

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "guard/process.h"
 #include "io/clock.h"
 
 namespace cuckooguard::views {
@@ -105,8 +106,6 @@ class LoadBoard {
   std::map<std::string, std::uint64_t, std::less<>> troubles_;  // by source
 };
 
-enum class RedisSeen : std::uint8_t { never, up, down };
-
 // One that the guard presents to clients or to Redis.
 struct Certificate {
   std::string file;
@@ -116,7 +115,8 @@ struct Certificate {
 struct ProcessState {
   std::atomic<bool> is_listening{false};
   std::atomic<bool> is_draining{false};
-  std::atomic<RedisSeen> redis{RedisSeen::never};  // by the control connection, if there is one
+  std::atomic<guard::NodeState> redis{
+      guard::NodeState::never};  // by the control connection, if there is one
   std::vector<std::function<std::size_t()>> clients{};       // of each worker; any thread
   std::function<std::uint64_t()> refused_clients{};          // ever; any thread
   std::function<std::uint64_t()> dropped_log_lines{};        // ever; any thread

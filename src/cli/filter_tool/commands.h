@@ -19,7 +19,7 @@
 
 namespace cuckooguard::cli {
 
-void add_filter_commands(CLI::App& app, Commands& commands);
+void add_filter_commands(Parser app, Commands& commands);
 
 // A filter of another library, as `cuckooguard filter` is told of it: how it is read, of a file or
 // of what Redis has, and made.
@@ -36,7 +36,7 @@ struct ForeignFile {
   foreign::Formats formats = foreign::all_formats();
 
   bool is_given() const { return !format.empty(); }
-  CLI::Option* add(CLI::App& command);               // `--format` itself
+  Option add(Parser command);                        // `--format` itself
   std::optional<std::string> missing_flags() const;  // in words
   // Of this file.
   foreign::FilterOrWhyNot read(const std::string& path) const;
@@ -77,7 +77,7 @@ struct CreateFilter {
   ForeignFile foreign{};
   ForeignFile::Wanted wanted{};
 
-  CLI::App& add(CLI::App& filter);
+  Parser add(Parser filter);
   int run() const;
 };
 
@@ -87,7 +87,7 @@ struct AddToFilter {
   std::vector<std::string> items;  // none, or "-": the lines of standard input
   ForeignFile foreign{};
 
-  CLI::App& add(CLI::App& filter);
+  Parser add(Parser filter);
   int run() const;
 };
 
@@ -117,7 +117,7 @@ struct RedisKey {
   Login login{};  // the password of REDISCLI_AUTH, if no file has one
   TlsFlags tls{};
 
-  void add(CLI::App& command);
+  void add(Parser command);
   std::expected<RedisCall, std::string> open() const;  // logged in, in its db
 };
 
@@ -128,7 +128,7 @@ struct ImportFilter {
   ForeignFile foreign{};
   RedisKey redis{};
 
-  CLI::App& add(CLI::App& filter);
+  Parser add(Parser filter);
   int run() const;
 };
 
@@ -138,7 +138,7 @@ struct ExportFilter {
   ForeignFile foreign{};
   RedisKey redis{};
 
-  CLI::App& add(CLI::App& filter);
+  Parser add(Parser filter);
   int run() const;
 };
 
@@ -159,7 +159,7 @@ struct InspectFilter {
   std::string path;
   ForeignFile foreign{};
 
-  CLI::App& add(CLI::App& filter);
+  Parser add(Parser filter);
   int run() const;
 };
 
@@ -172,7 +172,7 @@ struct QueryFilter {
   std::vector<std::string> keys;  // or items
   ForeignFile foreign{};
 
-  CLI::App& add(CLI::App& filter);
+  Parser add(Parser filter);
   int run() const;
 };
 

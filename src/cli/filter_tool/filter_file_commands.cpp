@@ -2,7 +2,6 @@
 #include <chrono>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -39,10 +38,9 @@ std::expected<keyspace::Keyspace, std::string> keyspace_of(const std::string& ke
 
 }  // namespace
 
-void add_filter_commands(CLI::App& app, Commands& commands) {
-  CLI::App& filter = *app.add_subcommand(
-      "filter", "Look into filter files; make, fill and move those of other libraries");
-  filter.require_subcommand(1);
+void add_filter_commands(Parser app, Commands& commands) {
+  Parser filter = app.add_subcommand(
+      "filter", "Look into filter files; make, fill and move those of other libraries", true);
   commands.add(filter, InspectFilter{});
   commands.add(filter, QueryFilter{});
   commands.add(filter, CreateFilter{});
@@ -51,10 +49,10 @@ void add_filter_commands(CLI::App& app, Commands& commands) {
   commands.add(filter, ExportFilter{});
 }
 
-CLI::App& InspectFilter::add(CLI::App& filter) {
-  CLI::App& command =
-      *filter.add_subcommand("inspect", "Verify a filter file and print what it says of itself");
-  command.add_option("file", path, "The filter file")->required();
+Parser InspectFilter::add(Parser filter) {
+  Parser command =
+      filter.add_subcommand("inspect", "Verify a filter file and print what it says of itself");
+  command.add_option("file", path, "TEXT", "The filter file").required();
   foreign.add(command);
   return command;
 }
@@ -63,20 +61,19 @@ int InspectFilter::run() const {
   return print(inspect_filter(*this));
 }
 
-CLI::App& QueryFilter::add(CLI::App& filter) {
-  CLI::App& command = *filter.add_subcommand(
+Parser QueryFilter::add(Parser filter) {
+  Parser command = filter.add_subcommand(
       "query", "What a filter file says of Redis keys: one line each, `absent` or `may exist`");
-  command.add_option("file", path, "The filter file")->required();
-  CLI::Option* const secret =
-      command.add_option("--secret", secret_path, "The secret the file was hashed with")
-          ->type_name("FILE");
-  CLI::Option* const of_namespace =
-      command.add_option("--template", key_template, "The namespace's, such as user:{id:uint64}")
-          ->type_name("TEMPLATE");
-  secret->needs(of_namespace);
-  of_namespace->needs(secret);
+  command.add_option("file", path, "TEXT", "The filter file").required();
+  const Option secret =
+      command.add_option("--secret", secret_path, "FILE", "The secret the file was hashed with");
+  const Option of_namespace = command.add_option(
+      "--template", key_template, "TEMPLATE", "The namespace's, such as user:{id:uint64}");
+  secret.needs(of_namespace);
+  of_namespace.needs(secret);
   foreign.add(command);
-  command.add_option("keys", keys, "Redis keys; of another library's filter its items")->required();
+  command.add_option("keys", keys, "TEXT", "Redis keys; of another library's filter its items")
+      .required();
   return command;
 }
 

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cli/output.h"
@@ -231,10 +230,15 @@ foreign::FilterOrWhyNot filter_in_redis(RedisCall& redis,
 
 }  // namespace
 
-void RedisKey::add(CLI::App& command) {
-  add_address(command, "--redis", address, "The Redis, host:port or unix:/path")->required();
-  command.add_option("--key", key, "The bitmap's key")->required()->type_name("KEY");
-  command.add_option("--db", db, "Its database")->type_name("N");
+void RedisKey::add(Parser command) {
+  command
+      .add_option("--redis",
+                  into(address, config::parse_address),
+                  "ADDRESS",
+                  "The Redis, host:port or unix:/path")
+      .required();
+  command.add_option("--key", key, "KEY", "The bitmap's key").required();
+  command.add_option("--db", db, "N", "Its database");
   login.add(command, "Log in as this Redis user");
   tls.add(command, "--cert-key");
 }
@@ -250,11 +254,11 @@ std::expected<RedisCall, std::string> RedisKey::open() const {
   return redis;
 }
 
-CLI::App& ImportFilter::add(CLI::App& filter) {
-  CLI::App& command = *filter.add_subcommand(
+Parser ImportFilter::add(Parser filter) {
+  Parser command = filter.add_subcommand(
       "import", "Write a bitmap of Redis into a file, and print what later commands must be told");
-  command.add_option("file", path, "The filter file")->required();
-  foreign.add(command)->required();
+  command.add_option("file", path, "TEXT", "The filter file").required();
+  foreign.add(command).required();
   redis.add(command);
   command.add_flag("--force", force, "Replace the file, if it exists");
   return command;
@@ -265,11 +269,11 @@ int ImportFilter::run() const {
   return print(import_filter(*this));
 }
 
-CLI::App& ExportFilter::add(CLI::App& filter) {
-  CLI::App& command = *filter.add_subcommand(
+Parser ExportFilter::add(Parser filter) {
+  Parser command = filter.add_subcommand(
       "export", "Put a file's bitmap into Redis, in the place of what the key had");
-  command.add_option("file", path, "The filter file")->required();
-  foreign.add(command)->required();
+  command.add_option("file", path, "TEXT", "The filter file").required();
+  foreign.add(command).required();
   redis.add(command);
   return command;
 }

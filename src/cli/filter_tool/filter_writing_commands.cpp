@@ -1,7 +1,6 @@
 #include <cstdint>
 #include <iostream>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cli/output.h"
@@ -35,14 +34,14 @@ std::expected<std::uint64_t, std::string> add_all(foreign::Filter& filter,
 
 }  // namespace
 
-CLI::App& CreateFilter::add(CLI::App& filter) {
-  CLI::App& command = *filter.add_subcommand(
+Parser CreateFilter::add(Parser filter) {
+  Parser command = filter.add_subcommand(
       "create", "Make an empty filter of another library, and print what its application must say");
-  command.add_option("file", path, "The filter file, which must not exist")->required();
-  foreign.add(command)->required();
-  command.add_option("--capacity", wanted.capacity, "Items that it is made for")->type_name("N");
-  command.add_option("--rate", wanted.rate, "Its false positive rate with so many, such as 0.01")
-      ->type_name("R");
+  command.add_option("file", path, "TEXT", "The filter file, which must not exist").required();
+  foreign.add(command).required();
+  command.add_option("--capacity", wanted.capacity, "N", "Items that it is made for");
+  command.add_option(
+      "--rate", wanted.rate, "R", "Its false positive rate with so many, such as 0.01");
   return command;
 }
 
@@ -50,12 +49,12 @@ int CreateFilter::run() const {
   return print(create_filter(*this));
 }
 
-CLI::App& AddToFilter::add(CLI::App& filter) {
-  CLI::App& command = *filter.add_subcommand(
+Parser AddToFilter::add(Parser filter) {
+  Parser command = filter.add_subcommand(
       "add", "Put items into a filter of another library, as that library would");
-  command.add_option("file", path, "The filter file")->required();
-  foreign.add(command)->required();
-  command.add_option("items", items, "None, or -: one per line of standard input");
+  command.add_option("file", path, "TEXT", "The filter file").required();
+  foreign.add(command).required();
+  command.add_option("items", items, "TEXT", "None, or -: one per line of standard input");
   return command;
 }
 

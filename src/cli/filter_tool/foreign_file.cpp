@@ -3,7 +3,6 @@
 #include <string_view>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "filter_tool/commands.h"
@@ -55,25 +54,24 @@ const foreign::Format* ForeignFile::known() const {
   return foreign::find_format(formats, format);
 }
 
-CLI::Option* ForeignFile::add(CLI::App& command) {
+Option ForeignFile::add(Parser command) {
   std::vector<std::string> names;
   for (const foreign::Format* const each : formats) {
     if (each->read != nullptr) {
       names.emplace_back(each->name);
     }
   }
-  CLI::Option* const of_library =
-      command.add_option("--format", format, "Of another library: " + text::joined(names, ", "))
-          ->check(CLI::IsMember(names))
-          ->type_name("FORMAT");
-  command.add_option("--bits", bits, "Of a bitmap, as the application has it")->type_name("N");
-  command.add_option("--hashes", hashes, "Bits of an item in a bitmap")->type_name("N");
-  command.add_option("--strategy", strategy, "Of guava-bitmap")
-      ->check(CLI::IsMember(names_of(foreign::kStrategyNames)))
-      ->type_name("NAME");
-  command.add_option("--funnel", funnel, "How the application gave items to Guava")
-      ->check(CLI::IsMember(names_of(foreign::kFunnelNames)))
-      ->type_name("NAME");
+  const Option of_library =
+      command
+          .add_option(
+              "--format", format, "FORMAT", "Of another library: " + text::joined(names, ", "))
+          .one_of(names);
+  command.add_option("--bits", bits, "N", "Of a bitmap, as the application has it");
+  command.add_option("--hashes", hashes, "N", "Bits of an item in a bitmap");
+  command.add_option("--strategy", strategy, "NAME", "Of guava-bitmap")
+      .one_of(names_of(foreign::kStrategyNames));
+  command.add_option("--funnel", funnel, "NAME", "How the application gave items to Guava")
+      .one_of(names_of(foreign::kFunnelNames));
   return of_library;
 }
 

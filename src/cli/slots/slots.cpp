@@ -3,7 +3,6 @@
 #include <variant>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cli/output.h"
@@ -51,32 +50,31 @@ std::string line_of(const Slot& slot) {
       "{}  retained={} confirmed={}  {}\n", slot.name, slot.retained, slot.confirmed.text(), state);
 }
 
-void add_common(CLI::App& command, std::string& config_path, std::string& source) {
-  command.add_option("--config", config_path, "The configuration")->required()->type_name("FILE");
-  command.add_option("--source", source, "The source, if there are several")->type_name("NAME");
+void add_common(Parser command, std::string& config_path, std::string& source) {
+  command.add_option("--config", config_path, "FILE", "The configuration").required();
+  command.add_option("--source", source, "NAME", "The source, if there are several");
 }
 
 }  // namespace
 
-void add_slot_commands(CLI::App& app, Commands& commands) {
-  CLI::App& slot = *app.add_subcommand("slot", "Replication slots of guards on a PostgreSQL");
-  slot.require_subcommand(1);
+void add_slot_commands(Parser app, Commands& commands) {
+  Parser slot = app.add_subcommand("slot", "Replication slots of guards on a PostgreSQL", true);
   commands.add(slot, ListSlots{});
   commands.add(slot, DropSlot{});
 }
 
-CLI::App& ListSlots::add(CLI::App& slot) {
-  CLI::App& command = *slot.add_subcommand(
+Parser ListSlots::add(Parser slot) {
+  Parser command = slot.add_subcommand(
       "list", "Print the slots of guards, and how many bytes of its log the server keeps for each");
   add_common(command, config_path, source);
   return command;
 }
 
-CLI::App& DropSlot::add(CLI::App& slot) {
-  CLI::App& command = *slot.add_subcommand(
+Parser DropSlot::add(Parser slot) {
+  Parser command = slot.add_subcommand(
       "drop", "Drop a slot whose guard has gone for good; not one that is in use");
   add_common(command, config_path, source);
-  command.add_option("slot", name, "Its name")->required()->type_name("SLOT");
+  command.add_option("slot", name, "SLOT", "Its name").required();
   return command;
 }
 

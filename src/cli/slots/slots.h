@@ -11,14 +11,14 @@
 
 namespace cuckooguard::cli {
 
-void add_slot_commands(CLI::App& app, Commands& commands);
+void add_slot_commands(Parser app, Commands& commands);
 
 // `cuckooguard slot list --config FILE [--source NAME]`
 struct ListSlots {
   std::string config_path;
   std::string source;  // empty: the only one of type postgres
 
-  CLI::App& add(CLI::App& slot);
+  Parser add(Parser slot);
   int run(const app::Guests& guests) const;
 };
 
@@ -28,7 +28,7 @@ struct DropSlot {
   std::string source;
   std::string name;  // of the slot
 
-  CLI::App& add(CLI::App& slot);
+  Parser add(Parser slot);
   int run(const app::Guests& guests) const;
 };
 

@@ -4,7 +4,6 @@
 #include <variant>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "app/load_report.h"
@@ -61,17 +60,17 @@ std::expected<std::string, std::string> triggers_of(const config::Config& config
 
 }  // namespace
 
-void add_triggers_command(CLI::App& app, Commands& commands) {
+void add_triggers_command(Parser app, Commands& commands) {
   commands.add(app, PrintTriggers{});
 }
 
-CLI::App& PrintTriggers::add(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand(
+Parser PrintTriggers::add(Parser app) {
+  Parser command = app.add_subcommand(
       "triggers",
       "Print the SQL that makes a SQLite database log its changes, for sources with `follow: "
       "triggers`; it changes nothing itself");
-  command.add_option("--config", config_path, "The configuration")->required()->type_name("FILE");
-  command.add_option("--source", source, "The source, if there are several")->type_name("NAME");
+  command.add_option("--config", config_path, "FILE", "The configuration").required();
+  command.add_option("--source", source, "NAME", "The source, if there are several");
   return command;
 }
 

@@ -11,14 +11,14 @@
 
 namespace cuckooguard::cli {
 
-void add_triggers_command(CLI::App& app, Commands& commands);
+void add_triggers_command(Parser app, Commands& commands);
 
 // `cuckooguard triggers --config FILE [--source NAME]`
 struct PrintTriggers {
   std::string config_path;
   std::string source;  // empty: the only one that follows triggers
 
-  CLI::App& add(CLI::App& app);
+  Parser add(Parser app);
   int run(const app::Guests& guests) const;
 };
 

@@ -216,7 +216,7 @@ TEST_F(MetricsTest, sources_clients_and_redis) {
   EXPECT_EQ(value("cuckooguard_refused_clients_total"), "5");
   EXPECT_EQ(value("cuckooguard_log_dropped_lines_total"), "7");
   EXPECT_EQ(value("cuckooguard_upstream_up"), "0");
-  process_state_.redis = RedisSeen::up;
+  process_state_.redis = guard::NodeState::up;
   EXPECT_EQ(value("cuckooguard_upstream_up"), "1");
   EXPECT_EQ(value("cuckooguard_control_state{state=\"not_allowed\"}"), "0");
   shop_.facts.report({.state = redis::ControlReport::State::not_allowed});
@@ -228,7 +228,7 @@ TEST_F(MetricsTest, sources_clients_and_redis) {
 
 TEST_F(MetricsTest, each_node_of_a_cluster_and_the_worst_of_what_they_let_the_guard_ask) {
   EXPECT_THAT(text(), Not(HasSubstr("cuckooguard_node")));
-  process_state_.redis = RedisSeen::up;
+  process_state_.redis = guard::NodeState::up;
   guard::ToldNodes nodes(
       {.shown = {{.address = "10.0.0.1:6379",
                   .port = 7000,

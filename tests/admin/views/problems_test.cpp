@@ -52,7 +52,7 @@ class ProblemsTest : public testing::Test {
     for (filter::LiveFilter* const live : shop_.filters) {
       live->set_state(State::ready);
     }
-    process_state_.redis = RedisSeen::up;
+    process_state_.redis = guard::NodeState::up;
     shop_.process.reloads = &reloads_;
   }
 
@@ -101,7 +101,7 @@ TEST_F(ProblemsTest, of_a_cluster_each_node_that_needs_somebody_is_told) {
   EXPECT_EQ(found().front().grade, Grade::warning);
   nodes.told.without_port = 2;
   nodes.told.why_silent = "timed out";
-  process_state_.redis = RedisSeen::down;
+  process_state_.redis = guard::NodeState::down;
   EXPECT_THAT(found(), Each(kIsComplete));
   EXPECT_THAT(what(),
               ElementsAre("No node of Redis can be reached",
@@ -183,14 +183,14 @@ TEST_F(ProblemsTest, of_a_redis_that_does_not_serve_it_says_why_and_what_to_do) 
   EXPECT_THAT(what(), ElementsAre("Redis does not answer"));
   EXPECT_EQ(found().front().why, "no reply within 2 s");
   EXPECT_EQ(found().front().grade, Grade::warning);
-  process_state_.redis = RedisSeen::never;
+  process_state_.redis = guard::NodeState::never;
   EXPECT_THAT(what(), ElementsAre("Redis has not been asked yet"));
   EXPECT_THAT(found(), Each(kIsComplete));
 }
 
 TEST_F(ProblemsTest, a_redis_that_is_down_is_told_first) {
   users_.set_state(State::down, "no server");
-  process_state_.redis = RedisSeen::down;
+  process_state_.redis = guard::NodeState::down;
   EXPECT_THAT(what(), ElementsAre("Redis cannot be reached", "users passes everything"));
   shop_.facts.lost({.why = "Connection refused"});
   EXPECT_THAT(what(), ElementsAre("Redis cannot be reached", "users passes everything"));
@@ -257,9 +257,9 @@ TEST_F(ProblemsTest, an_attack_that_is_on_is_told_before_all_else_and_whether_it
   EXPECT_EQ(found().front().why,
             "at its peak about 3,000 reads per second of keys that have no row (user:{id:uint64})");
   EXPECT_THAT(found().front().hint, testing::StartsWith("the guard answers them"));
-  process_state_.redis = RedisSeen::down;
+  process_state_.redis = guard::NodeState::down;
   EXPECT_THAT(what(), ElementsAre("An attack is on: users", "Redis cannot be reached"));
-  process_state_.redis = RedisSeen::up;
+  process_state_.redis = guard::NodeState::up;
   shop_.spaces[GuardedShop::kUsers].mode = config::Mode::observe;
   EXPECT_EQ(found().front().grade, Grade::bad);
   EXPECT_THAT(found().front().hint, testing::StartsWith("they reach Redis"));

@@ -27,7 +27,7 @@ class StatusTest : public testing::Test {
     for (int ns = 0; ns < 4; ++ns) {
       shop_.process.origins.push_back({.source = "shop", .max_lag = seconds(1)});
     }
-    process_state_.redis = RedisSeen::up;
+    process_state_.redis = guard::NodeState::up;
     process_state_.clients.emplace_back([] { return std::size_t{3}; });
     process_state_.clients.emplace_back([] { return std::size_t{5}; });
   }
@@ -77,16 +77,16 @@ TEST_F(StatusTest, tells_of_the_process_its_workers_and_redis) {
                             "control":{"state":"unknown","why":"","hint":"","why_keys_pass":""}})"));
   shop_.facts.publish(shop_.facts.epoch(), {.availability = redis::Availability::loading});
   EXPECT_EQ(status().at("redis").at("state"), "loading");
-  process_state_.redis = RedisSeen::down;
+  process_state_.redis = guard::NodeState::down;
   shop_.facts.lost();
   EXPECT_EQ(status().at("redis").at("up"), false);
   EXPECT_EQ(status().at("redis").at("state"), "lost");
-  process_state_.redis = RedisSeen::up;
+  process_state_.redis = guard::NodeState::up;
   shop_.facts.publish(shop_.facts.epoch(), {.is_master = std::nullopt});
   shop_.facts.report({.state = redis::ControlReport::State::limited, .why = "no", .hint = "do"});
   EXPECT_EQ(status().at("redis"), json::parse(R"({"up":true,"role":null,"state":"available",
                             "control":{"state":"limited","why":"no","hint":"do","why_keys_pass":""}})"));
-  process_state_.redis = RedisSeen::never;
+  process_state_.redis = guard::NodeState::never;
   EXPECT_TRUE(status().at("redis").at("up").is_null());
 }
 

@@ -44,7 +44,7 @@ class ToyKindTest : public testing::Test {
     }
     return so();
   }
-  bool is_fresh() { return bench_.parts.at(0).is_fresh(std::chrono::steady_clock::now()); }
+  bool is_fresh() { return bench_.is_fresh(0, std::chrono::steady_clock::now()); }
   bool becomes_current(const ToyServer& server) {
     return becomes(
         [&] { return is_fresh() && source_->reached(server.end().text()) == Reached::yes; });

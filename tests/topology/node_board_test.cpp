@@ -5,10 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/endpoints.h"
 #include "log/written_log.h"
+#include "topology/nodes.h"
 
-namespace cuckooguard::app {
+namespace cuckooguard::topology {
 namespace {
 
 using guard::NodeRole;
@@ -51,10 +51,15 @@ class NodeBoardTest : public testing::Test {
 
   log::WrittenLog log_;
   NodeTable table_{kPorts.size()};
-  NodeBoard::Heard heard_;  // of endpoint 1
-  NodeBoard board_{
-      [this](std::size_t endpoint) { return endpoint == 1 ? heard_ : NodeBoard::Heard{}; },
-      log_.log};
+  guard::NodeStatus heard_;  // of endpoint 1
+  NodeBoard board_{[this](std::size_t endpoint, guard::NodeStatus& node) {
+                     if (endpoint == 1) {
+                       node.state = heard_.state;
+                       node.round_trip = heard_.round_trip;
+                       node.control = heard_.control;
+                     }
+                   },
+                   log_.log};
 };
 
 TEST_F(NodeBoardTest, shows_each_node_with_its_port_its_role_and_what_its_connection_says) {
@@ -183,4 +188,4 @@ TEST_F(NodeBoardTest, slots_that_move_one_by_one_are_told_together) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::app
+}  // namespace cuckooguard::topology

@@ -1,21 +1,20 @@
-#include "upstream/sentinel_watch.h"
-
 #include <algorithm>
 #include <iterator>
 #include <ranges>
 #include <utility>
 
 #include "text/number.h"
-#include "upstream/cluster_watch.h"
+#include "topology/watch.h"
+#include "upstream/redis_client.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::topology {
 namespace {
 
 using std::chrono::milliseconds;
 
 std::string_view field(const redisReply& instance, std::string_view name) {
-  const redisReply* const value = value_of(instance, name);
-  return value != nullptr ? text_of(*value) : std::string_view{};
+  const redisReply* const value = upstream::value_of(instance, name);
+  return value != nullptr ? upstream::text_of(*value) : std::string_view{};
 }
 
 config::Address address_of(std::string_view host, std::string_view port) {
@@ -42,12 +41,30 @@ cluster::Node node_of(const redisReply& instance, const config::Address& master)
 
 // Of the first `most` instances in a list.
 auto instances_in(const redisReply& list, std::size_t most) {
-  return elements_of(list) | std::views::take(most) |
+  return upstream::elements_of(list) | std::views::take(most) |
          std::views::transform(
              [](const redisReply* instance) -> const redisReply& { return *instance; });
 }
 
 }  // namespace
+
+void Watch::AskingThread::refresh() {
+  if (!is_due.exchange(true)) {
+    worker.loop().post([] {});
+  }
+}
+
+void Watch::AskingThread::rest(milliseconds pause, const std::function<bool()>& is_over) {
+  io::AsioLoop& loop = worker.loop();
+  const io::TimePoint asked_at = loop.now();
+  io::TimePoint due = asked_at + pause;
+  while (!is_over() && !loop.is_stopped() && loop.now() < due) {
+    if (is_due.exchange(false)) {
+      due = std::min(due, asked_at + kSoon);
+    }
+    loop.run_one(due);
+  }
+}
 
 SentinelWatch::SentinelWatch(config::Upstream settings, Calls calls, const io::TlsSlot* tls)
     : calls_(std::move(calls)), settings_(std::move(settings)) {
@@ -56,30 +73,24 @@ SentinelWatch::SentinelWatch(config::Upstream settings, Calls calls, const io::T
   }
 }
 
-SentinelWatch::~SentinelWatch() {
-  stop();  // before what they work with
-}
-
 void SentinelWatch::start() {
   for (const auto& sentinel : sentinels_) {
-    sentinel->worker.start([this, &sentinel = *sentinel] { run(sentinel); });
+    sentinel->thread.worker.start([this, &sentinel = *sentinel] { run(sentinel); });
   }
 }
 
 void SentinelWatch::stop() {
   for (const auto& sentinel : sentinels_) {
-    sentinel->worker.loop().stop();
+    sentinel->thread.worker.loop().stop();
   }
   for (const auto& sentinel : sentinels_) {
-    sentinel->worker.stop_and_join();
+    sentinel->thread.worker.stop_and_join();
   }
 }
 
 void SentinelWatch::refresh() {
   for (const auto& sentinel : sentinels_) {
-    if (!sentinel->is_due.exchange(true)) {
-      sentinel->worker.loop().post([] {});
-    }
+    sentinel->thread.refresh();
   }
 }
 
@@ -94,54 +105,39 @@ config::Upstream SentinelWatch::settings() const {
 }
 
 void SentinelWatch::run(Sentinel& sentinel) {
-  const io::AsioLoop& loop = sentinel.worker.loop();
+  const io::AsioLoop& loop = sentinel.thread.worker.loop();
   while (!loop.is_stopped()) {
     const std::string why = keep_asking(sentinel);
     if (loop.is_stopped()) {
       return;
     }
     lose(sentinel, sentinel.address.text() + ": " + why);
-    rest(sentinel, kEvery, [] { return false; });
-  }
-}
-
-// Or until kSoon after the last asking, if somebody wants to know.
-void SentinelWatch::rest(Sentinel& sentinel,
-                         milliseconds pause,
-                         const std::function<bool()>& is_over) {
-  io::AsioLoop& loop = sentinel.worker.loop();
-  const io::TimePoint asked_at = loop.now();
-  io::TimePoint due = asked_at + pause;
-  while (!is_over() && !loop.is_stopped() && loop.now() < due) {
-    if (sentinel.is_due.exchange(false)) {
-      due = std::min(due, asked_at + kSoon);
-    }
-    loop.run_one(due);
+    sentinel.thread.rest(kEvery, [] { return false; });
   }
 }
 
 // As long as it answers; why it does not any more.
 std::string SentinelWatch::keep_asking(Sentinel& sentinel) {
-  io::AsioLoop& loop = sentinel.worker.loop();
-  config::Upstream own = ClusterWatch::settings_of(settings(), sentinel.address);
+  io::AsioLoop& loop = sentinel.thread.worker.loop();
+  config::Upstream own = upstream::settings_at(settings(), sentinel.address);
   own.control = own.sentinel_control;
-  const auto subscribed = RedisClient::open(loop, own, ClusterWatch::kCallTimeout);
+  const auto subscribed = upstream::RedisClient::open(loop, own, kCallTimeout);
   if (!subscribed) {
     return subscribed.error().why;
   }
-  const auto asked = RedisClient::open(loop, own, ClusterWatch::kCallTimeout);
+  const auto asked = upstream::RedisClient::open(loop, own, kCallTimeout);
   if (!asked) {
     return asked.error().why;
   }
-  RedisClient& messages = **subscribed;
+  upstream::RedisClient& messages = **subscribed;
   bool has_published = false;
   messages.on_message([&] { has_published = true; });
   // The second comes from who leads a failover, and tells of the new master from then on; the first
   // does from it when the other replicas have been told.
-  const Reply confirmed =
+  const upstream::Reply confirmed =
       messages.call({"SUBSCRIBE", "+switch-master", "+failover-state-reconf-slaves"});
-  if (!confirmed || is_error(*confirmed)) {
-    return confirmed ? std::string(text_of(*confirmed)) : messages.why_lost();
+  if (!confirmed || upstream::is_error(*confirmed)) {
+    return confirmed ? std::string(upstream::text_of(*confirmed)) : messages.why_lost();
   }
   while (!loop.is_stopped()) {
     auto view = ask(**asked);
@@ -149,7 +145,7 @@ std::string SentinelWatch::keep_asking(Sentinel& sentinel) {
       return std::move(view.error());
     }
     const milliseconds pause = take(sentinel, *std::move(view)) ? milliseconds(kEvery) : kAgain;
-    rest(sentinel, pause, [&] { return has_published || messages.is_lost(); });
+    sentinel.thread.rest(pause, [&] { return has_published || messages.is_lost(); });
     has_published = false;
     if (messages.is_lost()) {
       return "the Sentinel has closed the connection";
@@ -158,27 +154,28 @@ std::string SentinelWatch::keep_asking(Sentinel& sentinel) {
   return {};
 }
 
-std::expected<SentinelWatch::View, std::string> SentinelWatch::ask(RedisClient& redis) const {
+std::expected<SentinelWatch::View, std::string> SentinelWatch::ask(
+    upstream::RedisClient& redis) const {
   const std::string name = settings().master;
   // What it says to clients: during a failover that is the new one, before MASTER has it.
-  const Reply told = redis.call({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name});
-  const Reply master = redis.call({"SENTINEL", "MASTER", name});
-  const Reply replicas = redis.call({"SENTINEL", "REPLICAS", name});
-  const Reply others = redis.call({"SENTINEL", "SENTINELS", name});
+  const upstream::Reply told = redis.call({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name});
+  const upstream::Reply master = redis.call({"SENTINEL", "MASTER", name});
+  const upstream::Reply replicas = redis.call({"SENTINEL", "REPLICAS", name});
+  const upstream::Reply others = redis.call({"SENTINEL", "SENTINELS", name});
   if (!others) {
     return std::unexpected(redis.why_lost());
   }
   for (const redisReply* const reply : {told.get(), master.get(), replicas.get(), others.get()}) {
-    if (is_error(*reply)) {
-      return std::unexpected(std::string(text_of(*reply)));
+    if (upstream::is_error(*reply)) {
+      return std::unexpected(std::string(upstream::text_of(*reply)));
     }
   }
-  const std::span<redisReply* const> address = elements_of(*told);
+  const std::span<redisReply* const> address = upstream::elements_of(*told);
   if (address.size() != 2) {
     return std::unexpected("does not say where the master is");
   }
   View view{
-      .master = address_of(text_of(*address[0]), text_of(*address[1])),
+      .master = address_of(upstream::text_of(*address[0]), upstream::text_of(*address[1])),
       .config_epoch = text::number_of<std::uint64_t>(field(*master, "config-epoch")).value_or(0),
       .nodes = {},
       .others = {}};
@@ -194,14 +191,15 @@ std::expected<SentinelWatch::View, std::string> SentinelWatch::ask(RedisClient& 
 
 // True, too, if it may not be asked.
 bool SentinelWatch::is_master(io::AsioLoop& loop, const config::Address& node) const {
-  const auto redis = RedisClient::open(
-      loop, ClusterWatch::settings_of(settings(), node), ClusterWatch::kCallTimeout);
+  const auto redis =
+      upstream::RedisClient::open(loop, upstream::settings_at(settings(), node), kCallTimeout);
   if (!redis) {
     return redis.error().is_from_redis;
   }
-  const Reply role = (*redis)->call({"ROLE"});
-  return role && (is_error(*role) || (!elements_of(*role).empty() &&
-                                      text_of(*elements_of(*role).front()) == "master"));
+  const upstream::Reply role = (*redis)->call({"ROLE"});
+  return role && (upstream::is_error(*role) ||
+                  (!upstream::elements_of(*role).empty() &&
+                   upstream::text_of(*upstream::elements_of(*role).front()) == "master"));
 }
 
 // False: the master of whom the Sentinels speak is not believed yet.
@@ -217,7 +215,7 @@ bool SentinelWatch::take(Sentinel& sentinel, View view) {
   if (best->master != master_) {
     const config::Address said = best->master;
     lock.unlock();
-    const bool is_one = is_master(sentinel.worker.loop(), said);
+    const bool is_one = is_master(sentinel.thread.worker.loop(), said);
     lock.lock();
     best = best_view();
     if (best == nullptr) {
@@ -299,4 +297,4 @@ void SentinelWatch::tell(const View& best) {
   calls_.on_known(std::move(known));
 }
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::topology

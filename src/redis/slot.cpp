@@ -1,9 +1,9 @@
-#include "cluster/slot.h"
+#include "redis/slot.h"
 
 #include <algorithm>
 #include <array>
 
-namespace cuckooguard::cluster {
+namespace cuckooguard::redis {
 namespace {
 
 constexpr std::array<std::uint16_t, 256> crc16_table() {
@@ -47,4 +47,4 @@ bool are_of_one_slot(std::span<const std::string_view> keys) noexcept {
   return std::ranges::adjacent_find(keys, std::ranges::not_equal_to(), slot_of) == keys.end();
 }
 
-}  // namespace cuckooguard::cluster
+}  // namespace cuckooguard::redis

@@ -14,7 +14,7 @@
 #include <span>
 #include <string_view>
 
-namespace cuckooguard::cluster {
+namespace cuckooguard::redis {
 
 inline constexpr std::uint16_t kSlots = 16384;
 
@@ -25,4 +25,4 @@ std::uint16_t slot_of(std::string_view key) noexcept;
 // Whether Redis would run one command on all of them; true if there are none.
 bool are_of_one_slot(std::span<const std::string_view> keys) noexcept;
 
-}  // namespace cuckooguard::cluster
+}  // namespace cuckooguard::redis

@@ -1,12 +1,15 @@
+#include "topology/nodes.h"
+
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
-#include "app/endpoints.h"
-#include "cluster/handover.h"
-#include "text/printable.h"
-#include "upstream/cluster_watch.h"
+#include <fmt/format.h>
 
-namespace cuckooguard::app {
+#include "text/number.h"
+#include "text/printable.h"
+
+namespace cuckooguard::topology {
 namespace {
 
 // Of what the cluster says, which may be anything.
@@ -17,8 +20,7 @@ std::string printable_address(const config::Address& address) {
 }
 
 std::string address_of(const cluster::Node* node) {
-  return node == nullptr ? std::string("none")
-                         : printable_address(upstream::ClusterWatch::address_of(*node));
+  return node == nullptr ? std::string("none") : printable_address(cluster::address_of(*node));
 }
 
 guard::NodeRole role_of(const cluster::Node* node) {
@@ -45,7 +47,90 @@ bool has_any_slot(const cluster::Map& map) {
 
 }  // namespace
 
-NodeBoard::NodeBoard(HeardOf heard, log::EventLog& log) : heard_(std::move(heard)), log_(log) {}
+std::vector<NodeTable::Change> NodeTable::follow(const cluster::Map& map, io::TimePoint now) {
+  std::vector<Change> changes;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    Place& place = places_[i];
+    if (place.id.empty() || map.find(place.id) != nullptr) {
+      place.seen = now;
+    } else if (now - place.seen > kKeptFor) {
+      if (place.node) {
+        changes.push_back({.endpoint = i, .node = std::nullopt});
+      }
+      place = {.seen = now};
+    }
+  }
+  std::vector<const cluster::Node*> nodes;
+  for (const cluster::Node& node : map.nodes()) {
+    if (node.is_reachable) {
+      nodes.push_back(&node);
+    }
+  }
+  std::ranges::stable_partition(nodes, &cluster::Node::is_master);
+  unplaced_ = 0;
+  for (const cluster::Node* const node : nodes) {
+    const auto place = place_for(node->id, now);
+    if (place == places_.end()) {
+      ++unplaced_;
+      continue;
+    }
+    const config::Address address = cluster::address_of(*node);
+    place->id = node->id;
+    place->seen = now;
+    if (place->node != address) {
+      place->node = address;
+      changes.push_back(
+          {.endpoint = static_cast<std::size_t>(place - places_.begin()), .node = address});
+    }
+  }
+  return changes;
+}
+
+// Its own, or a free one, or that of a node which is not there any more.
+std::vector<NodeTable::Place>::iterator NodeTable::place_for(const std::string& id,
+                                                             io::TimePoint now) {
+  for (const std::string& wanted : {id, std::string()}) {
+    const auto place = std::ranges::find(places_, wanted, &Place::id);
+    if (place != places_.end()) {
+      return place;
+    }
+  }
+  const auto oldest = std::ranges::min_element(places_, {}, &Place::seen);
+  return oldest == places_.end() || oldest->seen == now ? places_.end() : oldest;
+}
+
+std::optional<NodeTable::Node> NodeTable::node_at(std::size_t endpoint) const {
+  const Place& place = places_.at(endpoint);
+  return place.node ? std::optional(Node{.id = place.id, .address = *place.node}) : std::nullopt;
+}
+
+std::optional<std::size_t> NodeTable::endpoint_of(std::string_view id) const {
+  const auto place = std::ranges::find(places_, id, &Place::id);
+  return place == places_.end() || id.empty()
+             ? std::nullopt
+             : std::optional(static_cast<std::size_t>(place - places_.begin()));
+}
+
+std::string NodeTable::text() const {
+  std::string text;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (!places_[i].id.empty()) {
+      text += fmt::format("{} {}\n", i, places_[i].id);
+    }
+  }
+  return text;
+}
+
+void NodeTable::restore(std::string_view text, io::TimePoint now) {
+  for (const auto part : std::views::split(text, '\n')) {
+    std::string_view id(part);
+    const auto endpoint = text::take_number<std::size_t>(id);
+    if (endpoint && *endpoint < places_.size() && id.size() > 1 && id.front() == ' ' &&
+        places_[*endpoint].id.empty() && !endpoint_of(id.substr(1))) {
+      places_[*endpoint] = {.id = std::string(id.substr(1)), .seen = now};
+    }
+  }
+}
 
 void NodeBoard::be_heard() {
   const std::lock_guard lock(mutex_);
@@ -103,7 +188,7 @@ void NodeBoard::show(const cluster::Map& map, const NodeTable& table, const Port
   }
   for (const cluster::Node& node : map.nodes()) {
     if (node.is_reachable && !table.endpoint_of(node.id)) {
-      const bool is_master = ports.master == upstream::ClusterWatch::address_of(node);
+      const bool is_master = ports.master == cluster::address_of(node);
       add(&node, address_of(&node), is_master ? ports.of_master : std::nullopt);
     }
   }
@@ -129,13 +214,10 @@ guard::NodesStatus NodeBoard::nodes() const {
   for (const Place& place : *places) {
     guard::NodeStatus& node = status.shown.emplace_back(place.node);
     if (place.endpoint) {
-      Heard heard = heard_(*place.endpoint);
-      node.state = heard.state;
-      node.round_trip = heard.round_trip;
-      node.control = std::move(heard.control);
+      look_(*place.endpoint, node);
     }
   }
   return status;
 }
 
-}  // namespace cuckooguard::app
+}  // namespace cuckooguard::topology

@@ -1,6 +1,6 @@
 // Slots as redis-server 7.0.15 gives them (CLUSTER KEYSLOT).
 
-#include "cluster/slot.h"
+#include "redis/slot.h"
 
 #include <array>
 #include <string>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cuckooguard::cluster {
+namespace cuckooguard::redis {
 namespace {
 
 TEST(Slot, is_that_of_redis) {
@@ -44,4 +44,4 @@ TEST(Slot, of_several_keys_is_one_if_their_tags_are) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::cluster
+}  // namespace cuckooguard::redis

@@ -1,6 +1,4 @@
 // Who is asked what a cluster is like: real nodes.
-#include "upstream/cluster_watch.h"
-
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -12,8 +10,9 @@
 #include "harness/deadline.h"
 #include "harness/redis_cluster.h"
 #include "harness/redis_command.h"
+#include "topology/watch.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::topology {
 namespace {
 
 config::Address address_of(const harness::RedisServer& redis) {
@@ -24,10 +23,10 @@ class ClusterWatches : public testing::Test {
  protected:
   void watch(const config::Upstream& settings) {
     watch_.emplace(settings,
-                   ClusterWatch::Calls{.on_map =
-                                           [this](cluster::Map map) {
+                   ClusterWatch::Calls{.on_known =
+                                           [this](Known known) {
                                              const std::lock_guard lock(mutex_);
-                                             map_ = std::move(map);
+                                             map_ = std::move(known.map);
                                              ++maps_;
                                            },
                                        .on_silence =
@@ -88,4 +87,4 @@ TEST_F(ClusterWatches, log_in_as_it_is_set_by_now) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::topology

@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/endpoints.h"
+#include "topology/nodes.h"
 
-namespace cuckooguard::app {
+namespace cuckooguard::topology {
 namespace {
 
 using cluster::Map;
@@ -130,4 +130,4 @@ TEST_F(NodeTableTest, what_it_says_is_what_it_goes_on_with) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::app
+}  // namespace cuckooguard::topology

@@ -1,21 +1,30 @@
 // Replies that tell of a cluster's nodes: with our listeners' ports in place of the nodes', at
 // every cut, and all others as they are.
+#include "topology/topology_replies.h"
+
 #include <array>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reply_chain.h"
+#include "proxy/reply_chain.h"
 
-namespace cuckooguard::proxy {
+namespace cuckooguard::topology {
 namespace {
 
-using cluster::TopologyReply;
+using ::cuckooguard::testing::expect_same_at_every_split;
+using ::cuckooguard::testing::Pieces;
+using proxy::Chain;
+using proxy::ReplyOrder;
 using redis::ChangeKind;
+
+constexpr std::array<std::string_view, 2> kClusterNodes{"CLUSTER", "NODES"};
 
 std::string bulk(const std::string& text) {
   return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
@@ -41,7 +50,7 @@ class Topology {
   std::string told(std::string_view from_redis, const std::function<void(ReplyOrder&)>& expect) {
     return expect_same_at_every_split(from_redis, [&](Pieces pieces) {
       Chain chain;
-      chain.order.rewrite_addresses({.nodes = nodes_, .host = "guard"});
+      chain.order.rewrite(std::make_unique<TopologyReplies>(nodes_, "guard"));
       expect(chain.order);
       const std::string text = chain.relay(pieces);
       compared_ = chain.compared;
@@ -64,12 +73,12 @@ void change(ReplyOrder& order, ChangeKind kind) {
   order.expect_observed_reply({.kind = kind});
 }
 
-TEST(ReplyOrderTopology, one_that_was_asked_for_is_rewritten_in_its_place) {
+TEST(TopologyRepliesTest, one_that_was_asked_for_is_rewritten_in_its_place) {
   Topology topology;
   EXPECT_EQ(topology.told(kNodes + kNodes + kNodes,
                           [](ReplyOrder& order) {
                             order.expect_reply();
-                            order.expect_topology_reply(TopologyReply::nodes);
+                            order.expect_reply_to(kClusterNodes);
                             order.answer("+here\r\n");
                             order.expect_reply();
                           }),
@@ -78,7 +87,7 @@ TEST(ReplyOrderTopology, one_that_was_asked_for_is_rewritten_in_its_place) {
   EXPECT_EQ(topology.misses(), 0);
 }
 
-TEST(ReplyOrderTopology, redirects_are_rewritten_whatever_was_asked_for) {
+TEST(TopologyRepliesTest, redirects_are_rewritten_whatever_was_asked_for) {
   Topology topology;
   const std::string moved = "-MOVED 1 10.0.0.1:6379\r\n";
   EXPECT_EQ(topology.told(moved + "-ASK 2 :6379\r\n" + "-ERR 10.0.0.1:6379\r\n" + moved + moved,
@@ -97,19 +106,19 @@ TEST(ReplyOrderTopology, redirects_are_rewritten_whatever_was_asked_for) {
   EXPECT_TRUE(topology.errors().front().starts_with("-MOVED 1 10."));
 }
 
-TEST(ReplyOrderTopology, a_node_that_is_not_known_stays_and_is_told_of) {
+TEST(TopologyRepliesTest, a_node_that_is_not_known_stays_and_is_told_of) {
   Topology topology;
   const std::string moved = "-MOVED 1 10.0.0.9:6379\r\n";
   EXPECT_EQ(topology.told(moved, [](ReplyOrder& order) { order.expect_reply(); }), moved);
   EXPECT_GT(topology.misses(), 0);
 }
 
-TEST(ReplyOrderTopology, within_a_transaction_it_is_an_element_of_exec_s) {
+TEST(TopologyRepliesTest, within_a_transaction_it_is_an_element_of_exec_s) {
   Topology topology;
   const auto transaction = [](ReplyOrder& order) {
     change(order, ChangeKind::multi);
     order.expect_reply();
-    order.expect_topology_reply(TopologyReply::nodes);
+    order.expect_reply_to(kClusterNodes);
     change(order, ChangeKind::end_multi);
     order.expect_reply();
   };
@@ -123,7 +132,7 @@ TEST(ReplyOrderTopology, within_a_transaction_it_is_an_element_of_exec_s) {
       "-ERR no MULTI\r\n" + kNodes + kTold + "-ERR EXEC\r\n" + kNodes);
 }
 
-TEST(ReplyOrderTopology, what_is_refused_within_a_transaction_is_no_element_of_exec_s) {
+TEST(TopologyRepliesTest, what_is_refused_within_a_transaction_is_no_element_of_exec_s) {
   Topology topology;
   const std::string nested = "-ERR MULTI calls can not be nested\r\n";
   EXPECT_EQ(
@@ -133,18 +142,18 @@ TEST(ReplyOrderTopology, what_is_refused_within_a_transaction_is_no_element_of_e
                       order.expect_reply();
                       change(order, ChangeKind::multi);
                       change(order, ChangeKind::watch);
-                      order.expect_topology_reply(TopologyReply::nodes);
+                      order.expect_reply_to(kClusterNodes);
                       change(order, ChangeKind::end_multi);
                     }),
       "+OK\r\n+QUEUED\r\n" + nested + nested + "+QUEUED\r\n*2\r\n" + kNodes + kTold);
 }
 
-TEST(ReplyOrderTopology, one_that_was_discarded_is_in_no_later_transaction) {
+TEST(TopologyRepliesTest, one_that_was_discarded_is_in_no_later_transaction) {
   Topology topology;
   EXPECT_EQ(topology.told("+OK\r\n+QUEUED\r\n+OK\r\n+OK\r\n+QUEUED\r\n*1\r\n" + kNodes,
                           [](ReplyOrder& order) {
                             change(order, ChangeKind::multi);
-                            order.expect_topology_reply(TopologyReply::nodes);
+                            order.expect_reply_to(kClusterNodes);
                             change(order, ChangeKind::end_multi);
                             change(order, ChangeKind::multi);
                             order.expect_reply();
@@ -153,45 +162,44 @@ TEST(ReplyOrderTopology, one_that_was_discarded_is_in_no_later_transaction) {
             "+OK\r\n+QUEUED\r\n+OK\r\n+OK\r\n+QUEUED\r\n*1\r\n" + kNodes);
 }
 
-TEST(ReplyOrderTopology, reset_ends_a_transaction) {
+TEST(TopologyRepliesTest, reset_ends_a_transaction) {
   Topology topology;
   EXPECT_EQ(topology.told("+OK\r\n+RESET\r\n+OK\r\n+QUEUED\r\n*1\r\n" + kNodes,
                           [](ReplyOrder& order) {
                             change(order, ChangeKind::multi);
                             change(order, ChangeKind::reset);
                             change(order, ChangeKind::multi);
-                            order.expect_topology_reply(TopologyReply::nodes);
+                            order.expect_reply_to(kClusterNodes);
                             change(order, ChangeKind::end_multi);
                           }),
             "+OK\r\n+RESET\r\n+OK\r\n+QUEUED\r\n*1\r\n" + kTold);
 }
 
-TEST(ReplyOrderTopology, a_multi_that_is_refused_begins_nothing) {
+TEST(TopologyRepliesTest, a_multi_that_is_refused_begins_nothing) {
   cluster::Addresses addresses;
   addresses.add({.id = std::string(40, 'a'), .host = "10.0.0.1", .port = 6379}, 7000);
   NodeAddresses nodes({}, [] {});
   nodes.set({.addresses = std::move(addresses), .host_of_this_node = "10.0.0.1"});
   Chain chain;
-  chain.order.rewrite_addresses({.nodes = nodes, .host = "guard"});
+  chain.order.rewrite(std::make_unique<TopologyReplies>(nodes, "guard"));
   change(chain.order, ChangeKind::multi);
   chain.order.expect_reply();
   EXPECT_TRUE(chain.order.relay("-NOAUTH\r\n+OK\r\n"));
   change(chain.order, ChangeKind::multi);
-  chain.order.expect_topology_reply(TopologyReply::nodes);
+  chain.order.expect_reply_to(kClusterNodes);
   change(chain.order, ChangeKind::end_multi);
   EXPECT_TRUE(chain.order.relay("+OK\r\n+QUEUED\r\n*1\r\n" + kNodes));
   EXPECT_EQ(chain.sent(), "-NOAUTH\r\n+OK\r\n+OK\r\n+QUEUED\r\n*1\r\n" + kTold);
 }
 
-TEST(ReplyOrderTopology, pushes_in_between_are_not_taken_for_it) {
+TEST(TopologyRepliesTest, pushes_in_between_are_not_taken_for_it) {
   Topology topology;
-  EXPECT_EQ(
-      topology.told(">2\r\n+message\r\n" + kNodes + kNodes,
-                    [](ReplyOrder& order) { order.expect_topology_reply(TopologyReply::nodes); }),
-      ">2\r\n+message\r\n" + kNodes + kTold);
+  EXPECT_EQ(topology.told(">2\r\n+message\r\n" + kNodes + kNodes,
+                          [](ReplyOrder& order) { order.expect_reply_to(kClusterNodes); }),
+            ">2\r\n+message\r\n" + kNodes + kTold);
 }
 
-TEST(ReplyOrderTopology, what_a_sentinel_publishes_is_rewritten_and_of_nobody_else) {
+TEST(TopologyRepliesTest, what_a_sentinel_publishes_is_rewritten_and_of_nobody_else) {
   const std::string published =
       "message\r\n$14\r\n+switch-master\r\n" + bulk("shop 10.0.0.1 6379 10.0.0.1 6379");
   const std::string told =
@@ -206,17 +214,17 @@ TEST(ReplyOrderTopology, what_a_sentinel_publishes_is_rewritten_and_of_nobody_el
             confirmed + "*3\r\n$7\r\n" + told);
   EXPECT_EQ(node.told(confirmed + "*3\r\n$7\r\n" + published, subscribe),
             confirmed + "*3\r\n$7\r\n" + published);
-  const auto ask = [](ReplyOrder& order) { order.expect_topology_reply(TopologyReply::nodes); };
+  const auto ask = [](ReplyOrder& order) { order.expect_reply_to(kClusterNodes); };
   EXPECT_EQ(sentinel.told(">3\r\n$7\r\n" + published + kNodes, ask), ">3\r\n$7\r\n" + told + kTold);
   EXPECT_EQ(node.told(">3\r\n$7\r\n" + published + kNodes, ask),
             ">3\r\n$7\r\n" + published + kTold);
 }
 
-TEST(ReplyOrderTopology, what_is_too_long_to_be_kept_is_relayed_as_it_is) {
+TEST(TopologyRepliesTest, what_is_too_long_to_be_kept_is_relayed_as_it_is) {
   Chain chain;
   NodeAddresses nodes({}, [] {});
-  chain.order.rewrite_addresses({.nodes = nodes, .host = "guard"});
-  chain.order.expect_topology_reply(TopologyReply::nodes);
+  chain.order.rewrite(std::make_unique<TopologyReplies>(nodes, "guard"));
+  chain.order.expect_reply_to(kClusterNodes);
   chain.order.expect_reply();
   const std::string half(TopologyReplies::kReplyBytesMax / 2 + 1, 'x');
   const std::string header = "$" + std::to_string(2 * half.size()) + "\r\n";
@@ -229,4 +237,4 @@ TEST(ReplyOrderTopology, what_is_too_long_to_be_kept_is_relayed_as_it_is) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::proxy
+}  // namespace cuckooguard::topology
