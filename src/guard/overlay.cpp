@@ -1,11 +1,12 @@
 #include "guard/overlay.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <new>
 #include <span>
 #include <stdexcept>
+
+#include "text/little_endian.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -60,18 +61,9 @@ void raise_to(Word& word, std::uint32_t value, std::memory_order order) {
   }
 }
 
-// Of saved(): behind the number of sets.
-struct SavedEntry {
-  std::uint32_t set;
-  std::uint32_t tag;
-  std::uint32_t left;  // ticks until it expires, twice; and its origin
-};
-static_assert(sizeof(SavedEntry) == 12);
-
-template <class Value>
-void append(std::string& bytes, const Value& value) {
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
+// Of saved(), behind the number of sets: an entry's set, its tag, and the ticks until it expires,
+// twice, and its origin.
+constexpr std::size_t kSavedEntryBytes = 3 * sizeof(std::uint32_t);
 
 bool replace(std::uint64_t& word, std::uint64_t expected, std::uint64_t desired) {
   return std::atomic_ref(word).compare_exchange_strong(
@@ -179,16 +171,16 @@ Overlay::Added Overlay::add_to(std::uint64_t* set, std::uint64_t wanted, TimePoi
 std::string Overlay::saved(TimePoint now) const {
   const Tick tick = tick_of(now);
   std::string bytes;
-  append(bytes, set_count_);
+  text::put(bytes, set_count_);
   for (std::uint64_t set = 0; set < set_count_; ++set) {
     for (const std::uint64_t& word : std::span(entries_ + set * kSetEntries, kSetEntries)) {
       const std::uint64_t entry = load(word);
       if (is_live(entry, tick)) {
-        append(bytes,
-               SavedEntry{.set = static_cast<std::uint32_t>(set),
-                          .tag = tag_of(entry),
-                          .left = 2 * (expiry_of(entry) - tick) +
-                                  static_cast<std::uint32_t>(origin_of(expiry_of(entry)))});
+        text::put(bytes, static_cast<std::uint32_t>(set));
+        text::put(bytes, tag_of(entry));
+        text::put(bytes,
+                  2 * (expiry_of(entry) - tick) +
+                      static_cast<std::uint32_t>(origin_of(expiry_of(entry))));
       }
     }
   }
@@ -200,33 +192,32 @@ std::string Overlay::saved(TimePoint now) const {
 bool Overlay::restore(std::string_view saved,
                       TimePoint now,
                       std::chrono::nanoseconds ago) noexcept {
-  std::uint64_t sets = 0;
-  if (saved.size() < sizeof sets || (saved.size() - sizeof sets) % sizeof(SavedEntry) != 0) {
-    return false;
-  }
-  std::memcpy(&sets, saved.data(), sizeof sets);
-  if (sets != set_count_) {
+  text::LittleEndianCursor cursor(saved);
+  const auto sets = cursor.take<std::uint64_t>();
+  if (!cursor.ok() || cursor.left() % kSavedEntryBytes != 0 || sets != set_count_) {
     return false;
   }
   const auto ticks_ago =
       static_cast<std::uint64_t>(std::max(ago, std::chrono::nanoseconds::zero()).count()) >>
       kTickBits;
-  for (saved.remove_prefix(sizeof sets); !saved.empty(); saved.remove_prefix(sizeof(SavedEntry))) {
-    SavedEntry entry;
-    std::memcpy(&entry, saved.data(), sizeof entry);
-    const std::uint64_t left = entry.left / 2;
-    if (entry.set >= set_count_ || left <= ticks_ago) {
+  while (!cursor.at_end()) {
+    const auto in_set = cursor.take<std::uint32_t>();
+    const auto tag = cursor.take<std::uint32_t>();
+    const auto left_and_origin = cursor.take<std::uint32_t>();
+    const std::uint64_t left = left_and_origin / 2;
+    if (in_set >= set_count_ || left <= ticks_ago) {
       continue;
     }
     const auto expiry =
         static_cast<Tick>(std::min<std::uint64_t>(tick_of(now) + left - ticks_ago, kTickMax - 1));
-    const Tick until = marked(expiry, static_cast<Origin>(entry.left % 2));
-    add_to(entries_ + std::uint64_t{entry.set} * kSetEntries, entry_of(entry.tag, until), now);
+    const Tick until = marked(expiry, static_cast<Origin>(left_and_origin % 2));
+    add_to(entries_ + std::uint64_t{in_set} * kSetEntries, entry_of(tag, until), now);
     const auto first_of = [this](std::uint64_t set) {  // high half of a hash
       return ((set << 32) + set_count_ - 1) / set_count_;
     };
-    const std::uint64_t last = std::min<std::uint64_t>(first_of(entry.set + 1) - 1, 0xFFFFFFFF);
-    for (std::uint64_t cell = first_of(entry.set) >> (32 - kCellBits);
+    const std::uint64_t last =
+        std::min<std::uint64_t>(first_of(std::uint64_t{in_set} + 1) - 1, 0xFFFFFFFF);
+    for (std::uint64_t cell = first_of(in_set) >> (32 - kCellBits);
          cell <= last >> (32 - kCellBits);
          ++cell) {
       std::atomic_ref summary(cells_[cell]);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "mysql/log_follower.h"
+#include "text/little_endian.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::mysql {
@@ -12,18 +13,13 @@ constexpr std::uint8_t kDumpGtid = 30;
 constexpr std::uint16_t kDoNotWait = 1;
 constexpr std::uint32_t kFirstEvent = 4;  // behind the magic bytes
 
-void append_number(std::string& bytes, std::uint64_t value, int width) {
-  for (int i = 0; i < width; ++i) {
-    bytes += static_cast<char>(value >> (8 * i));
-  }
-}
-
 // COM_BINLOG_DUMP; without a file the server begins where @slave_connect_state says.
 std::string mariadb_payload(const LogStream::Settings& settings) {
   std::string payload;
-  append_number(payload, settings.place ? settings.place->position : kFirstEvent, 4);
-  append_number(payload, settings.ends_at_last ? kDoNotWait : 0, 2);
-  append_number(payload, settings.server_id, 4);
+  text::put(payload,
+            static_cast<std::uint32_t>(settings.place ? settings.place->position : kFirstEvent));
+  text::put(payload, settings.ends_at_last ? kDoNotWait : std::uint16_t{0});
+  text::put(payload, settings.server_id);
   return payload + (settings.place ? settings.place->file : "");
 }
 
@@ -31,12 +27,13 @@ std::string mysql_payload(const LogStream::Settings& settings, const LogPosition
   constexpr std::uint16_t kByGtid = 4;
   const std::string set = position.mysql().encode();
   std::string payload;
-  append_number(payload, kByGtid | (settings.ends_at_last ? kDoNotWait : 0), 2);
-  append_number(payload, settings.server_id, 4);
-  append_number(payload, 0, 4);  // no file
-  append_number(payload, kFirstEvent, 8);
-  append_number(payload, set.size(), 4);
-  return payload + set;
+  text::put(payload,
+            static_cast<std::uint16_t>(kByGtid | (settings.ends_at_last ? kDoNotWait : 0)));
+  text::put(payload, settings.server_id);
+  text::put(payload, std::uint32_t{0});  // no file
+  text::put(payload, std::uint64_t{kFirstEvent});
+  text::put_text(payload, set);
+  return payload;
 }
 
 std::string session_sql(const Connection& connection,
