@@ -72,7 +72,7 @@ class ApplicationFilters : boost::noncopyable {
 //
 // Threads: made, started and ended on the main thread; the others as they say. Lifetimes: what the
 // environment has outlives it, and it the workers.
-class Topology {
+class Topology : boost::noncopyable {
  public:
   struct Environment {
     const config::Config& config;  // that of the start
@@ -86,9 +86,6 @@ class Topology {
   };
   using Make = std::unique_ptr<Topology> (*)(const Environment& environment);
 
-  Topology() = default;
-  Topology(const Topology&) = delete;
-  Topology& operator=(const Topology&) = delete;
   virtual ~Topology() = default;
 
   // Nodes keep their endpoints over a restart, in `storage`, which outlives it; null: they do not.

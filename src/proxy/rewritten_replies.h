@@ -11,16 +11,15 @@
 #include <span>
 #include <string_view>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "io/output_queue.h"
 #include "redis/state_change.h"
 
 namespace cuckooguard::proxy {
 
-class RewrittenReplies {
+class RewrittenReplies : boost::noncopyable {
  public:
-  RewrittenReplies() = default;
-  RewrittenReplies(const RewrittenReplies&) = delete;
-  RewrittenReplies& operator=(const RewrittenReplies&) = delete;
   virtual ~RewrittenReplies() = default;
 
   // The client's reply of this number will be to this command, or confirm this change.

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "text/ascii.h"
 #include "text/number.h"
 #include "text/printable.h"
 
@@ -15,7 +16,9 @@ namespace {
 // Of what the cluster says, which may be anything.
 std::string printable_address(const config::Address& address) {
   std::string text = address.text();
-  const auto is_plain = [](char c) { return c > ' ' && c <= '~' && c != ',' && c != '"'; };
+  const auto is_plain = [](char c) {
+    return text::is_printable(c) && c != ' ' && c != ',' && c != '"';
+  };
   return std::ranges::all_of(text, is_plain) ? text : text::printable(text);
 }
 

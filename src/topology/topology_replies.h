@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "cluster/addresses.h"
 #include "cluster/topology_reply.h"
 #include "proxy/rewritten_replies.h"
@@ -26,7 +28,7 @@ namespace cuckooguard::topology {
 // Sentinels. Updates replace the whole; what get() has returned stays as it was.
 //
 // Threads: any. Errors: none.
-class NodeAddresses {
+class NodeAddresses : boost::noncopyable {
  public:
   struct Known {
     cluster::Addresses addresses;
@@ -41,9 +43,6 @@ class NodeAddresses {
   // `on_unknown`: a reply names an unknown node; any thread, every time.
   NodeAddresses(Endpoint endpoint, std::function<void()> on_unknown)
       : endpoint_(endpoint), on_unknown_(std::move(on_unknown)) {}
-  NodeAddresses(const NodeAddresses&) = delete;
-  NodeAddresses& operator=(const NodeAddresses&) = delete;
-  ~NodeAddresses() = default;
 
   // Never null.
   std::shared_ptr<const Known> get() const {

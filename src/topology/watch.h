@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/core/noncopyable.hpp>
+
 #include "cluster/map.h"
 #include "config/config.h"
 #include "io/asio_loop.h"
@@ -41,7 +43,7 @@ struct Known {
   bool operator==(const Known&) const = default;
 };
 
-class Watch {
+class Watch : boost::noncopyable {
  public:
   struct Calls {
     std::function<void(Known)> on_known;                     // each time
@@ -52,9 +54,6 @@ class Watch {
   static constexpr std::chrono::milliseconds kSoon{250};
   static constexpr std::chrono::milliseconds kCallTimeout{500};
 
-  Watch() = default;
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
   virtual ~Watch() = default;
 
   virtual void start() = 0;
