@@ -6,7 +6,6 @@
 #include <boost/version.hpp>
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
-#include <spdlog/version.h>
 #include <xxhash.h>
 
 #include "app/commit.h"
@@ -52,7 +51,6 @@ std::string version_text(const app::Guests& guests) {
       {"fmt", parts_of(FMT_VERSION)},
       {"hiredis", fmt::format("{}.{}.{}", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH)},
       {"prometheus-cpp", CUCKOOGUARD_PROMETHEUS_VERSION},
-      {"spdlog", fmt::format("{}.{}.{}", SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)},
       {"xxhash", parts_of(XXH_VERSION_NUMBER)},
       {"yaml-cpp", CUCKOOGUARD_YAML_CPP_VERSION}};
   for (const app::Library& library : guests.libraries) {

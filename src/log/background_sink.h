@@ -1,7 +1,7 @@
 // Lines of the log on their way to standard error, so that no caller waits for its reader: a log
 // shipper that hangs, a terminal that is paused.
 //
-//   logger ──▶ [kLinesMax] ──▶ thread ──▶ write(2)
+//   event log ──▶ [kLinesMax] ──▶ thread ──▶ write(2)
 //         full? dropped and counted ──▶ once the lines before are written: "log_dropped count=N"
 //
 // Lines are dropped from the first that finds no room until the thread has written all that waited:
@@ -18,22 +18,22 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-
-#include <spdlog/details/null_mutex.h>
-#include <spdlog/sinks/base_sink.h>
+#include <string>
 
 #include "config/config.h"
 #include "io/blocking_thread.h"
 
 namespace cuckooguard::log {
 
-class BackgroundSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+class BackgroundSink {
  public:
   static constexpr std::size_t kLinesMax = 8192;
   static constexpr std::chrono::seconds kPatience{1};
 
   explicit BackgroundSink(int descriptor) : descriptor_(descriptor) {}
 
+  // A line with its end.
+  void write(std::string line);
   // Of the line that counts what was dropped.
   void set_format(config::LogFormat format) { format_ = format; }
   // Lines, ever. Any thread.
@@ -51,9 +51,7 @@ class BackgroundSink final : public spdlog::sinks::base_sink<spdlog::details::nu
     bool has_gap = false;       // which the line that counts it will close
   };
 
-  void sink_it_(const spdlog::details::log_msg& message) override;
-  void flush_() override {}
-  bool post_line(const spdlog::details::log_msg& message);
+  bool post_line(std::string line);
   bool post_count();
 
   int descriptor_;

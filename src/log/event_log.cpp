@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <poll.h>
-#include <spdlog/logger.h>
 #include <unistd.h>
 
 #include "io/clock.h"
@@ -14,12 +13,6 @@
 
 namespace cuckooguard::log {
 namespace {
-
-spdlog::level::level_enum spdlog_level(config::LogLevel level) {
-  static constexpr std::array kLevels{
-      spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
-  return kLevels.at(static_cast<std::size_t>(level));
-}
 
 // Which of the namespaces or sources an event is about.
 std::string_view subject_of(std::span<const Field> fields) {
@@ -44,19 +37,13 @@ void write_all(int descriptor, std::string_view line) {
   }
 }
 
-std::string line_of(spdlog::formatter& formatter, const spdlog::details::log_msg& message) {
-  spdlog::memory_buf_t line;
-  formatter.format(message, line);
-  return {line.data(), line.size()};
-}
-
-std::string words_of(std::uint64_t dropped, config::LogFormat format) {
+std::string line_that_counts(std::uint64_t dropped, config::LogFormat format) {
   const std::array fields{Field("count", dropped)};
   const Event event{.time = std::chrono::system_clock::now(),
                     .level = config::LogLevel::warning,
                     .name = EventName("log_dropped").text(),
                     .fields = fields};
-  return format == config::LogFormat::json ? json_of(event) : text_of(event);
+  return line_of(event, format) + '\n';
 }
 
 }  // namespace
@@ -107,20 +94,14 @@ void EventLimits::take_suppressed(
 }
 
 EventLog::EventLog(const config::Log& settings)
-    : EventLog(settings, std::make_shared<BackgroundSink>(STDERR_FILENO)) {}
-
-EventLog::EventLog(const config::Log& settings, std::shared_ptr<BackgroundSink> to)
-    : EventLog(settings, to, io::now_since_boot) {
-  to->set_format(settings.format);
-  background_ = std::move(to);
+    : background_(std::make_unique<BackgroundSink>(STDERR_FILENO)),
+      to_([this](std::string line) { background_->write(std::move(line)); }),
+      clock_(io::now_since_boot) {
+  set(settings);
 }
 
-EventLog::EventLog(const config::Log& settings,
-                   std::shared_ptr<spdlog::sinks::sink> to,
-                   Clock clock)
-    : logger_(std::make_unique<spdlog::logger>("cuckooguard", std::move(to))),
-      clock_(std::move(clock)) {
-  logger_->set_level(spdlog::level::trace);  // levels are looked at here
+EventLog::EventLog(const config::Log& settings, Sink to, Clock clock)
+    : to_(std::move(to)), clock_(std::move(clock)) {
   set(settings);
 }
 
@@ -139,9 +120,6 @@ void EventLog::set(const config::Log& settings) {
   shows_keys_.store(settings.keys == config::LogKeys::plain, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   format_ = settings.format;
-  const bool is_json = format_ == config::LogFormat::json;  // which has time and level inside
-  logger_->set_pattern(is_json ? "%v" : "%Y-%m-%dT%H:%M:%S.%eZ %l %v",
-                       spdlog::pattern_time_type::utc);
   if (background_) {
     background_->set_format(format_);
   }
@@ -176,8 +154,7 @@ void EventLog::write(config::LogLevel level, EventName name, std::span<const Fie
 }
 
 void EventLog::write_now(const Event& event) {
-  const std::string line = format_ == config::LogFormat::json ? json_of(event) : text_of(event);
-  logger_->log(event.time, spdlog::source_loc{}, spdlog_level(event.level), line);
+  to_(line_of(event, format_) + '\n');
   for (const Listener& listener : listeners_) {
     listener(event);
   }
@@ -188,9 +165,9 @@ std::uint64_t BackgroundSink::dropped() const {
   return lines_->dropped;
 }
 
-void BackgroundSink::sink_it_(const spdlog::details::log_msg& message) {
+void BackgroundSink::write(std::string line) {
   const std::lock_guard lock(lines_->mutex);
-  if (!lines_->has_gap && lines_->waiting < kLinesMax && post_line(message)) {
+  if (!lines_->has_gap && lines_->waiting < kLinesMax && post_line(std::move(line))) {
     ++lines_->waiting;
     return;
   }
@@ -200,8 +177,8 @@ void BackgroundSink::sink_it_(const spdlog::details::log_msg& message) {
   }
 }
 
-bool BackgroundSink::post_line(const spdlog::details::log_msg& message) {
-  return thread_.post([lines = lines_, to = descriptor_, line = line_of(*formatter_, message)] {
+bool BackgroundSink::post_line(std::string line) {
+  return thread_.post([lines = lines_, to = descriptor_, line = std::move(line)] {
     write_all(to, line);
     const std::lock_guard lock(lines->mutex);
     --lines->waiting;
@@ -209,18 +186,12 @@ bool BackgroundSink::post_line(const spdlog::details::log_msg& message) {
 }
 
 bool BackgroundSink::post_count() {
-  return thread_.post([lines = lines_,
-                       to = descriptor_,
-                       format = format_,
-                       formatter = std::shared_ptr<spdlog::formatter>(formatter_->clone())] {
+  return thread_.post([lines = lines_, to = descriptor_, format = format_] {
     std::unique_lock lock(lines->mutex);
     const std::uint64_t dropped = lines->dropped - std::exchange(lines->told, lines->dropped);
     lines->has_gap = false;
     lock.unlock();
-    const std::string words = words_of(dropped, format);
-    write_all(
-        to,
-        line_of(*formatter, spdlog::details::log_msg("cuckooguard", spdlog::level::warn, words)));
+    write_all(to, line_that_counts(dropped, format));
   });
 }
 

@@ -1,5 +1,4 @@
-// The log: one line per event, on standard error by spdlog, as text or JSON, and to further
-// listeners.
+// The log: one line per event, on standard error, as text or JSON, and to further listeners.
 //
 //   log.warning("upstream_down", {{"why", why}});
 //
@@ -34,14 +33,6 @@
 #include "config/config.h"
 #include "log/event_names.h"
 #include "log/event_text.h"
-
-// Its headers are for those who write: each file that sees them is compiled with all of it.
-namespace spdlog {
-class logger;  // NOLINT(readability-identifier-naming)
-namespace sinks {
-class sink;  // NOLINT(readability-identifier-naming)
-}  // namespace sinks
-}  // namespace spdlog
 
 namespace cuckooguard::log {
 
@@ -89,10 +80,12 @@ class EventLog {
   // Called for each event that is written, at the log's end too, under its lock: it must neither
   // log nor wait.
   using Listener = std::function<void(const Event&)>;
+  // Takes a line, with its end; under the log's lock, too.
+  using Sink = std::function<void(std::string line)>;
 
   // To standard error.
   explicit EventLog(const config::Log& settings);
-  EventLog(const config::Log& settings, std::shared_ptr<spdlog::sinks::sink> to, Clock clock);
+  EventLog(const config::Log& settings, Sink to, Clock clock);
   EventLog(const EventLog&) = delete;
   EventLog& operator=(const EventLog&) = delete;
   ~EventLog();  // tells what was left out; a reader gets BackgroundSink::kPatience to read it
@@ -115,11 +108,10 @@ class EventLog {
   void write(config::LogLevel level, EventName name, std::span<const Field> fields);
 
  private:
-  EventLog(const config::Log& settings, std::shared_ptr<BackgroundSink> to);
   void write_now(const Event& event);
 
-  std::unique_ptr<spdlog::logger> logger_;
-  std::shared_ptr<BackgroundSink> background_;  // what it writes to; null: to a test
+  std::unique_ptr<BackgroundSink> background_;  // null: a test reads the lines
+  Sink to_;
   Clock clock_;
   std::vector<Listener> listeners_;
   std::atomic<config::LogLevel> level_{};

@@ -81,6 +81,15 @@ void append_json(std::string& out, std::string_view text) {
   out += '"';
 }
 
+// 2026-11-22T06:05:08.123Z
+std::string utc_of(std::chrono::system_clock::time_point at) {
+  const auto time = std::chrono::floor<std::chrono::milliseconds>(at);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)),
+                     (time - seconds).count());
+}
+
 // Appends a value; text by `append`.
 template <typename Append>
 void append_value(std::string& out, const Field::Value& value, Append append) {
@@ -118,14 +127,10 @@ std::string text_of(const Event& event) {
 }
 
 std::string json_of(const Event& event) {
-  const auto time = std::chrono::floor<std::chrono::milliseconds>(event.time);
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-  std::string out =
-      fmt::format(R"({{"time":"{:%Y-%m-%dT%H:%M:%S}.{:03}Z","level":"{}","event":"{}")",
-                  fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)),
-                  (time - seconds).count(),
-                  level_name(event.level),
-                  event.name);
+  std::string out = fmt::format(R"({{"time":"{}","level":"{}","event":"{}")",
+                                utc_of(event.time),
+                                level_name(event.level),
+                                event.name);
   for (const Field& field : event.fields) {
     out += ',';
     append_json(out, field.name());
@@ -134,6 +139,12 @@ std::string json_of(const Event& event) {
   }
   out += '}';
   return out;
+}
+
+std::string line_of(const Event& event, config::LogFormat format) {
+  return format == config::LogFormat::json
+             ? json_of(event)
+             : fmt::format("{} {} {}", utc_of(event.time), level_name(event.level), text_of(event));
 }
 
 }  // namespace cuckooguard::log

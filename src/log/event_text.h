@@ -59,4 +59,7 @@ std::string text_of(const Event& event);
 // UTF-8 stays as it is; a byte that is none becomes U+FFFD.
 std::string json_of(const Event& event);
 
+// As it stands in the log, which has time and level in front of text; without the line's end.
+std::string line_of(const Event& event, config::LogFormat format);
+
 }  // namespace cuckooguard::log

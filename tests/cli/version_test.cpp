@@ -23,7 +23,6 @@ TEST(Version, names_the_build_and_every_library_with_a_number) {
                                  "hiredis",
                                  "mariadb-connector-c",
                                  "prometheus-cpp",
-                                 "spdlog",
                                  "sqlite",
                                  "xxhash",
                                  "yaml-cpp",

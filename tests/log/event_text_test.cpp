@@ -31,6 +31,13 @@ TEST(EventText, plain_words_and_numbers_stand_as_they_are) {
             "event=state namespace=users/user_3 rows=5 by=-7 seconds=0.26");
 }
 
+TEST(EventText, time_and_level_stand_in_front_of_text_and_within_json) {
+  const Event event{.time = kTime, .level = config::LogLevel::warning, .name = "state"};
+  EXPECT_EQ(line_of(event, config::LogFormat::text),
+            "2023-11-14T22:13:20.007Z warning event=state");
+  EXPECT_EQ(line_of(event, config::LogFormat::json), json_of(event));
+}
+
 TEST(EventText, what_could_be_taken_for_something_else_stands_in_quotes) {
   EXPECT_EQ(text({{"why", ""}}), "event=state why=\"\"");
   EXPECT_EQ(text({{"why", "it is gone"}}), "event=state why=\"it is gone\"");
