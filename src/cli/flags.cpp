@@ -1,5 +1,7 @@
 #include "cli/flags.h"
 
+#include <fmt/format.h>
+
 #include "config/password_file.h"
 #include "text/try.h"
 
@@ -52,6 +54,31 @@ void ConfigFlags::add_overrides(Parser command) {
       },
       "KEY=VALUE",
       "Another setting, by the path of its key: --set limits.max_clients=500");
+}
+
+void SourceFlags::add(Parser command) {
+  command.add_option("--config", config_path, "FILE", "The configuration").required();
+  command.add_option("--source", name, "NAME", "The source, if there are several");
+}
+
+std::expected<const config::Source*, std::string> SourceFlags::choose(
+    const config::Config& config,
+    std::string_view what,
+    bool (*fits)(const config::Source&)) const {
+  const config::Source* found = nullptr;
+  for (const config::Source& source : config.sources) {
+    if (fits(source) && (name.empty() || source.name == name)) {
+      if (found != nullptr) {
+        return std::unexpected(fmt::format("several sources are {}; name one by --source", what));
+      }
+      found = &source;
+    }
+  }
+  if (found == nullptr) {
+    return std::unexpected(name.empty() ? fmt::format("no source is {}", what)
+                                        : fmt::format("{} is no source {}", name, what));
+  }
+  return found;
 }
 
 Option TlsFlags::add(Parser command, const char* key_flag) {

@@ -33,6 +33,19 @@ struct ConfigFlags {
   }
 };
 
+// A source of a configuration.
+struct SourceFlags {
+  std::string config_path;
+  std::string name{};  // empty: the only one that fits
+
+  void add(Parser command);
+  // Which one is meant; `what` they are, such as "of type file".
+  std::expected<const config::Source*, std::string> choose(
+      const config::Config& config,
+      std::string_view what,
+      bool (*fits)(const config::Source&)) const;
+};
+
 // A value as the configuration has it, by the configuration's own reader.
 template <typename Value, typename Parsed>
 Parser::Take into(Value& value, config::Parsed<Parsed> (*parse)(std::string_view)) {

@@ -181,23 +181,19 @@ bool Rewriter::take_redirect() {
   if (!error) {
     return false;
   }
-  if (redirect_in(reply_.substr(error->begin)) == Redirect::none) {
+  const std::string_view line = reply_.substr(error->begin, cursor_.at() - error->begin);
+  if (redirect_in(line) == Redirect::none) {
     return true;
   }
-  std::string_view words = error->text;
-  text::take_word(words);
-  const auto slot = text::number_of<std::uint16_t>(text::take_word(words));
-  const auto endpoint = endpoint_in(words);
-  if (!slot || !endpoint || words.contains(' ')) {
+  const auto named = named_node_in(line);
+  if (!named) {
     return false;
   }
-  const auto listener =
-      listener_of({.id = {}, .hosts = {endpoint->host}, .ports = {endpoint->port}});
+  const auto listener = listener_of({.id = {}, .hosts = {named->host}, .ports = {named->port}});
   if (listener) {
-    const auto begin = static_cast<std::size_t>(words.data() - reply_.data());
-    replace(begin,
-            begin + words.size(),
-            std::string(told_for(endpoint->host)) + ':' + std::to_string(*listener));
+    replace(static_cast<std::size_t>(named->host.data() - reply_.data()),
+            cursor_.at() - 2,
+            std::string(told_for(named->host)) + ':' + std::to_string(*listener));
   }
   return true;
 }

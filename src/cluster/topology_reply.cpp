@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "cluster/node_line.h"
 #include "cluster/rewriter.h"
+#include "redis/slot.h"
 #include "redis/word.h"
 #include "resp/reply_framer.h"
+#include "text/number.h"
+#include "text/words.h"
 
 namespace cuckooguard::cluster {
 namespace {
@@ -72,6 +76,21 @@ Redirect redirect_in(std::string_view reply) {
     return Redirect::moved;
   }
   return reply.starts_with("-ASK ") ? Redirect::ask : Redirect::none;
+}
+
+std::optional<NamedNode> named_node_in(std::string_view error) {
+  const Redirect kind = redirect_in(error);
+  if (kind == Redirect::none || !error.ends_with("\r\n")) {
+    return std::nullopt;
+  }
+  error.remove_suffix(2);
+  text::take_word(error);
+  const auto slot = text::number_of<std::uint16_t>(text::take_word(error));
+  const auto endpoint = endpoint_in(error);
+  if (!slot || *slot >= redis::kSlots || !endpoint || error.contains(' ')) {
+    return std::nullopt;
+  }
+  return NamedNode{kind == Redirect::ask, *slot, endpoint->host, endpoint->port};
 }
 
 Rewritten rewrite(TopologyReply kind,

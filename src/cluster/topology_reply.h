@@ -66,6 +66,15 @@ enum class Redirect : std::uint8_t { none, moved, ask };
 // Looks at a reply, or at its beginning: "-MOVED ", "-ASK ".
 Redirect redirect_in(std::string_view reply);
 
+// A whole line: "-MOVED 3999 127.0.0.1:6381\r\n".
+struct NamedNode {
+  bool asks = false;  // for this command alone
+  std::uint16_t slot = 0;
+  std::string_view host;  // may be open: the host of the node that has sent the line
+  std::uint16_t port = 0;
+};
+std::optional<NamedNode> named_node_in(std::string_view error);
+
 struct ClientView {
   std::string_view host;               // where this client reaches the guard: no brackets
   std::string_view host_of_this_node;  // as the cluster calls the node that replies

@@ -243,7 +243,7 @@ bool RoutedTransport::takes_again(NodeLink& link, Flight& flight, std::string_vi
 }
 
 bool RoutedTransport::follow(RoutedPart& part, const NodeLink& link, std::string_view error) {
-  const auto named = named_node_in(error);
+  const auto named = cluster::named_node_in(error);
   if (!named || part.redirects == kRedirectsMax) {
     return false;
   }

@@ -4,29 +4,8 @@
 #include <utility>
 
 #include "cluster/node_line.h"
-#include "cluster/topology_reply.h"
-#include "text/number.h"
-#include "text/words.h"
 
 namespace cuckooguard::routing {
-
-std::optional<NamedNode> named_node_in(std::string_view error) {
-  const cluster::Redirect kind = cluster::redirect_in(error);
-  if (kind == cluster::Redirect::none || !error.ends_with("\r\n")) {
-    return std::nullopt;
-  }
-  error.remove_suffix(2);
-  text::take_word(error);
-  const auto slot = text::number_of<std::uint16_t>(text::take_word(error));
-  const auto endpoint = cluster::endpoint_in(error);
-  if (!slot || *slot >= redis::kSlots || !endpoint) {
-    return std::nullopt;
-  }
-  return NamedNode{.asks = kind == cluster::Redirect::ask,
-                   .slot = *slot,
-                   .host = endpoint->host,
-                   .port = endpoint->port};
-}
 
 void SlotRoutes::set(std::shared_ptr<const cluster::Map> map) {
   const auto owns_slots = [](const cluster::Node& node) { return !node.slots.empty(); };
@@ -60,7 +39,7 @@ const config::Address* SlotRoutes::owner_of(std::uint16_t slot) const {
   return &nodes_[static_cast<std::size_t>(owner - map_->nodes().data())];
 }
 
-const config::Address* SlotRoutes::find(const NamedNode& named,
+const config::Address* SlotRoutes::find(const cluster::NamedNode& named,
                                         const config::Address& replier) const {
   if (!map_) {
     return nullptr;

@@ -19,20 +19,11 @@
 #include <vector>
 
 #include "cluster/map.h"
+#include "cluster/topology_reply.h"
 #include "config/config.h"
 #include "io/clock.h"
 
 namespace cuckooguard::routing {
-
-// -MOVED 3999 127.0.0.1:6381, -ASK ...: of a whole line. `replier` is the node that has sent it: a
-// host that is left empty means its host.
-struct NamedNode {
-  bool asks = false;  // for this command alone
-  std::uint16_t slot = 0;
-  std::string_view host;  // may be open
-  std::uint16_t port = 0;
-};
-std::optional<NamedNode> named_node_in(std::string_view error);
 
 class SlotRoutes {
  public:
@@ -52,7 +43,8 @@ class SlotRoutes {
   const std::vector<config::Address>& masters() const { return masters_; }
   // One of them, by turns: there is one. Lifetimes: until set().
   const config::Address& next_master() { return masters_[++turn_ % masters_.size()]; }
-  const config::Address* find(const NamedNode& named, const config::Address& replier) const;
+  const config::Address* find(const cluster::NamedNode& named,
+                              const config::Address& replier) const;
   bool is_unsettled(std::uint16_t slot, io::TimePoint now) const;
 
   void redirected(std::uint16_t slot, io::TimePoint now) { redirected_[slot] = now; }

@@ -271,7 +271,7 @@ struct SourceKind {
   bool (*is)(const config::Source& settings);
   // A server that others change meanwhile: a start asks for grants and settings, and tables are
   // read one after the other.
-  bool is_server;
+  bool is_server = false;
   // Two of these settings cannot run at once, not even while a reload replaces one by the other.
   bool (*runs_alone)(const config::Source& settings) = [](const config::Source& /*settings*/) {
     return false;

@@ -121,8 +121,8 @@ TEST(GuestOptions, the_triggers_of_a_configuration_can_be_printed) {
   const auto triggers =
       parse({"triggers", "--config", "guard.yaml", "--source", "shop"}, exit_code);
   ASSERT_TRUE(triggers);
-  EXPECT_EQ(triggers->as<PrintTriggers>()->config_path, "guard.yaml");
-  EXPECT_EQ(triggers->as<PrintTriggers>()->source, "shop");
+  EXPECT_EQ(triggers->as<PrintTriggers>()->from.config_path, "guard.yaml");
+  EXPECT_EQ(triggers->as<PrintTriggers>()->from.name, "shop");
 }
 
 }  // namespace

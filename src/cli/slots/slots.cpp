@@ -1,7 +1,6 @@
 #include "slots/slots.h"
 
 #include <variant>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,29 +16,17 @@ namespace {
 using source::postgres::Connection;
 using source::postgres::Slot;
 
-std::expected<Connection, std::string> connect(const std::string& config_path,
-                                               const std::string& name,
+std::expected<Connection, std::string> connect(const SourceFlags& from,
                                                const config::Built& built) {
-  const auto config = config::load_config(config_path, config::process_environment(), {}, built);
+  const std::string& path = from.config_path;
+  const auto config = config::load_config(path, config::process_environment(), {}, built);
   if (!config) {
-    return std::unexpected(config_path + " cannot be used: see cuckooguard check --config " +
-                           config_path);
+    return std::unexpected(path + " cannot be used: see cuckooguard check --config " + path);
   }
-  std::vector<const config::PostgresSource*> found;
-  for (const config::Source& source : config->sources) {
-    const auto* postgres = std::get_if<config::PostgresSource>(&source.kind);
-    if (postgres != nullptr && (name.empty() || source.name == name)) {
-      found.push_back(postgres);
-    }
-  }
-  if (found.empty()) {
-    return std::unexpected(name.empty() ? "no source is of type postgres"
-                                        : name + " is no source of type postgres");
-  }
-  if (found.size() > 1) {
-    return std::unexpected("several sources are of type postgres; name one by --source");
-  }
-  return source::in_words(Connection::open(source::postgres::login_to(*found.front())));
+  const config::Source* const source =
+      TRY(from.choose(*config, "of type postgres", source::is_of<config::PostgresSource>));
+  return source::in_words(
+      Connection::open(source::postgres::login_to(std::get<config::PostgresSource>(source->kind))));
 }
 
 std::string line_of(const Slot& slot) {
@@ -48,11 +35,6 @@ std::string line_of(const Slot& slot) {
                                              : "not in use";
   return fmt::format(
       "{}  retained={} confirmed={}  {}\n", slot.name, slot.retained, slot.confirmed.text(), state);
-}
-
-void add_common(Parser command, std::string& config_path, std::string& source) {
-  command.add_option("--config", config_path, "FILE", "The configuration").required();
-  command.add_option("--source", source, "NAME", "The source, if there are several");
 }
 
 }  // namespace
@@ -66,14 +48,14 @@ void add_slot_commands(Parser app, Commands& commands) {
 Parser ListSlots::add(Parser slot) {
   Parser command = slot.add_subcommand(
       "list", "Print the slots of guards, and how many bytes of its log the server keeps for each");
-  add_common(command, config_path, source);
+  from.add(command);
   return command;
 }
 
 Parser DropSlot::add(Parser slot) {
   Parser command = slot.add_subcommand(
       "drop", "Drop a slot whose guard has gone for good; not one that is in use");
-  add_common(command, config_path, source);
+  from.add(command);
   command.add_option("slot", name, "SLOT", "Its name").required();
   return command;
 }
@@ -88,7 +70,7 @@ int DropSlot::run(const app::Guests& guests) const {
 
 std::expected<std::string, std::string> list_slots_of(const ListSlots& options,
                                                       const config::Built& built) {
-  auto connection = TRY(connect(options.config_path, options.source, built));
+  auto connection = TRY(connect(options.from, built));
   const auto slots = TRY(
       source::in_words(source::postgres::list_slots(connection, source::postgres::kSlotPrefix)));
   std::string text;
@@ -100,7 +82,7 @@ std::expected<std::string, std::string> list_slots_of(const ListSlots& options,
 
 std::expected<std::string, std::string> drop_slot_of(const DropSlot& options,
                                                      const config::Built& built) {
-  auto connection = TRY(connect(options.config_path, options.source, built));
+  auto connection = TRY(connect(options.from, built));
   const auto found = TRY(source::in_words(source::postgres::find_slot(connection, options.name)));
   if (!found) {
     return std::unexpected("there is no slot " + options.name);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cli/command.h"
+#include "cli/flags.h"
 
 namespace cuckooguard::cli {
 
@@ -15,8 +16,7 @@ void add_slot_commands(Parser app, Commands& commands);
 
 // `cuckooguard slot list --config FILE [--source NAME]`
 struct ListSlots {
-  std::string config_path;
-  std::string source;  // empty: the only one of type postgres
+  SourceFlags from;
 
   Parser add(Parser slot);
   int run(const app::Guests& guests) const;
@@ -24,8 +24,7 @@ struct ListSlots {
 
 // `cuckooguard slot drop --config FILE [--source NAME] SLOT`
 struct DropSlot {
-  std::string config_path;
-  std::string source;
+  SourceFlags from;
   std::string name;  // of the slot
 
   Parser add(Parser slot);

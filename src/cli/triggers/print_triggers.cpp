@@ -17,45 +17,24 @@
 namespace cuckooguard::cli {
 namespace {
 
-struct Chosen {
-  const config::Source* source = nullptr;
-  const config::SqliteSource* sqlite = nullptr;
-};
-
-std::expected<Chosen, std::string> choose(const config::Config& config, const std::string& name) {
-  std::vector<Chosen> candidates;
-  for (const config::Source& source : config.sources) {
-    const auto* sqlite = std::get_if<config::SqliteSource>(&source.kind);
-    if (sqlite != nullptr && sqlite->follow == config::Follow::triggers &&
-        (name.empty() || source.name == name)) {
-      candidates.push_back({.source = &source, .sqlite = sqlite});
-    }
-  }
-  if (candidates.empty()) {
-    return std::unexpected(
-        name.empty() ? "no source is of type sqlite with follow: triggers"
-                     : fmt::format("{} is no source of type sqlite with follow: triggers", name));
-  }
-  if (candidates.size() > 1) {
-    return std::unexpected("several sources follow triggers; name one by --source");
-  }
-  return candidates.front();
+bool follows_triggers(const config::Source& source) {
+  const auto* const sqlite = std::get_if<config::SqliteSource>(&source.kind);
+  return sqlite != nullptr && sqlite->follow == config::Follow::triggers;
 }
 
 std::expected<std::string, std::string> triggers_of(const config::Config& config,
-                                                    const std::string& source) {
-  const auto chosen = TRY(choose(config, source));
+                                                    const SourceFlags& from) {
+  const config::Source* const source =
+      TRY(from.choose(config, "of type sqlite with follow: triggers", follows_triggers));
+  const std::string& path = std::get<config::SqliteSource>(source->kind).path;
   OfflineTargets all(config);
-  const std::vector<source::Target> targets = all.targets(chosen.source->name);
-  auto sql = source::sqlite::trigger_log_sql(chosen.sqlite->path, targets);
+  const std::vector<source::Target> targets = all.targets(source->name);
+  auto sql = source::sqlite::trigger_log_sql(path, targets);
   if (!sql) {
-    return std::unexpected(
-        text::joined(app::Refusals(sql.error()).sentences(chosen.source->name), "\n"));
+    return std::unexpected(text::joined(app::Refusals(sql.error()).sentences(source->name), "\n"));
   }
-  return fmt::format("-- For {}. Run it there: cuckooguard triggers … | sqlite3 {}\n{}",
-                     chosen.sqlite->path,
-                     chosen.sqlite->path,
-                     *sql);
+  return fmt::format(
+      "-- For {}. Run it there: cuckooguard triggers … | sqlite3 {}\n{}", path, path, *sql);
 }
 
 }  // namespace
@@ -69,19 +48,18 @@ Parser PrintTriggers::add(Parser app) {
       "triggers",
       "Print the SQL that makes a SQLite database log its changes, for sources with `follow: "
       "triggers`; it changes nothing itself");
-  command.add_option("--config", config_path, "FILE", "The configuration").required();
-  command.add_option("--source", source, "NAME", "The source, if there are several");
+  from.add(command);
   return command;
 }
 
 int PrintTriggers::run(const app::Guests& guests) const {
   const auto config =
-      config::load_config(config_path, config::process_environment(), {}, guests.built);
+      config::load_config(from.config_path, config::process_environment(), {}, guests.built);
   if (!config) {
     return report(config.error());
   }
-  const auto sql = triggers_of(*config, source);
-  return sql ? print(sql) : report(config_path, {sql.error()});
+  const auto sql = triggers_of(*config, from);
+  return sql ? print(sql) : report(from.config_path, {sql.error()});
 }
 
 }  // namespace cuckooguard::cli

@@ -5,9 +5,8 @@
 // printed.
 #pragma once
 
-#include <string>
-
 #include "cli/command.h"
+#include "cli/flags.h"
 
 namespace cuckooguard::cli {
 
@@ -15,8 +14,7 @@ void add_triggers_command(Parser app, Commands& commands);
 
 // `cuckooguard triggers --config FILE [--source NAME]`
 struct PrintTriggers {
-  std::string config_path;
-  std::string source;  // empty: the only one that follows triggers
+  SourceFlags from;
 
   Parser add(Parser app);
   int run(const app::Guests& guests) const;

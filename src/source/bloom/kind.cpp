@@ -136,7 +136,6 @@ BloomReading BloomFileOrigin::read(const std::stop_token& stop) {
 
 constexpr SourceKind kBloom{.name = "bloom",
                             .is = is_of<config::BloomSource>,
-                            .is_server = false,
                             .check = check,
                             .make = make,
                             .count_rows = count_rows,

@@ -62,7 +62,6 @@ std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::So
 
 constexpr SourceKind kFile{.name = "file",
                            .is = is_of<config::FileSource>,
-                           .is_server = false,
                            .check = check,
                            .make = make,
                            .count_rows = count_rows,

@@ -184,7 +184,6 @@ std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::So
 
 constexpr SourceKind kKind{.name = "sqlite",
                            .is = is_of<config::SqliteSource>,
-                           .is_server = false,
                            .check = check,
                            .make = make,
                            .count_rows = count_rows,
