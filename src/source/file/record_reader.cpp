@@ -79,12 +79,10 @@ std::expected<bool, std::string> RecordReader::fill() {
     return std::unexpected(failure("a record is longer than 1 MiB"));
   }
   buffer_.resize(kept + kChunkBytes);
-  const auto bytes = read_(std::span(buffer_).subspan(kept));
+  auto bytes = read_(std::span(buffer_).subspan(kept));
   buffer_.resize(kept + bytes.value_or(0));
   at_end_ = !bytes || *bytes == 0;
-  if (!bytes) {
-    return std::unexpected(bytes.error());
-  }
+  TRY(std::move(bytes));
   return !at_end_;
 }
 

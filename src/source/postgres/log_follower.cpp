@@ -218,18 +218,16 @@ Done LogFollower::begin_anew(Connection& connection, Connection& replication, bo
     TRY(drop_slot(connection, slot_));
   }
   replication.wait_for_answers(kSlotWaitMax);
-  const auto slot = create_slot(replication, connection, slot_, !keeps_slot());
+  auto created = create_slot(replication, connection, slot_, !keeps_slot());
   replication.wait_for_answers(settings_.login.timeout);
-  if (!slot) {
-    return std::unexpected(slot.error());
-  }
+  const auto slot = TRY(std::move(created));
   const auto now = TRY(current_snapshot(connection));
-  auto unseen = slot->shows.missing_from(now);
+  auto unseen = slot.shows.missing_from(now);
   if (!unseen) {
     return failed("the snapshot of the new slot shows too much");
   }
-  tables_.log.begin_at(LogPosition(slot->begins),
-                       {{.last = {.end = slot->begins}, .unseen = *std::move(unseen)}});
+  tables_.log.begin_at(LogPosition(slot.begins),
+                       {{.last = {.end = slot.begins}, .unseen = *std::move(unseen)}});
   is_position_gone_ = false;
   return {};
 }

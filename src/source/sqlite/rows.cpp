@@ -132,16 +132,14 @@ Done SnapshotReader::read(Feed& feed, filter::DeleteMode deletes) {
     return std::unexpected(std::get<Error>(plan.error()));
   }
   for (;;) {
-    const auto reading = read_table(feed, *plan, deletes);
-    if (!reading && (reading.error().code & kPrimaryCode) == SQLITE_ERROR) {
+    auto read = read_table(feed, *plan, deletes);
+    if (!read && (read.error().code & kPrimaryCode) == SQLITE_ERROR) {
       feed.refuse(filter::State::refused,
-                  reading.error().what);  // this table's fault, not the database's
+                  read.error().what);  // this table's fault, not the database's
       return {};
     }
-    if (!reading) {
-      return std::unexpected(reading.error());
-    }
-    if (*reading == Reading::finished) {
+    const Reading reading = TRY(std::move(read));
+    if (reading == Reading::finished) {
       return {};
     }
   }

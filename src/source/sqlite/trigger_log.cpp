@@ -276,15 +276,13 @@ Expected<std::vector<LogObject>> missing_objects(const Database& database,
     statement.bind(1, object.is_table ? "table" : "trigger");
     statement.bind(2, object.name);
     statement.bind(3, object.sql);
-    const auto row = statement.step();
+    auto row = statement.step();
     statement.reset();
-    if (!row) {
-      return std::unexpected(row.error());
-    }
+    const bool is_there = TRY(std::move(row));
     // With the log go its triggers.
     const bool log_is_made_anew = !missing.empty() && missing.front().is_table;
     const bool is_of_log = object.name.starts_with(kLogName);
-    if (!*row || (log_is_made_anew && is_of_log)) {
+    if (!is_there || (log_is_made_anew && is_of_log)) {
       missing.push_back(object);
     }
   }

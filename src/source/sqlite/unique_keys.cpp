@@ -25,12 +25,12 @@ struct Columns {
   bool is_integer = false;               // the last of the primary key
 };
 
-bool has_rowid(const Database& database, const std::string& table, Done& done) {
+Expected<bool> has_rowid(const Database& database, const std::string& table) {
   bool without = false;
-  done = each_row(database,
-                  "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?1",
-                  table,
-                  [&without](const Statement& row) { without = row.integer(0) != 0; });
+  TRY(each_row(database,
+               "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?1",
+               table,
+               [&without](const Statement& row) { without = row.integer(0) != 0; }));
   return !without;
 }
 
@@ -87,36 +87,32 @@ UniqueText with_columns(IndexText index, const std::vector<std::string>& names) 
 
 Expected<std::vector<UniqueKey>> unique_keys(const Database& database, const std::string& table) {
   Columns columns;
-  Done done = each_row(database,
-                       "SELECT name, type, pk FROM pragma_table_xinfo(?1)",
-                       table,
-                       [&columns](const Statement& row) {
-                         columns.names.push_back(lower_case(row.bytes(0)));
-                         if (row.integer(2) != 0) {
-                           columns.primary_key.emplace_back(row.bytes(0));
-                           columns.is_integer = lower_case(row.bytes(1)) == "integer";
-                         }
-                       });
+  TRY(each_row(database,
+               "SELECT name, type, pk FROM pragma_table_xinfo(?1)",
+               table,
+               [&columns](const Statement& row) {
+                 columns.names.push_back(lower_case(row.bytes(0)));
+                 if (row.integer(2) != 0) {
+                   columns.primary_key.emplace_back(row.bytes(0));
+                   columns.is_integer = lower_case(row.bytes(1)) == "integer";
+                 }
+               }));
   std::vector<Index> indexes;
-  if (done) {
-    done = each_row(database,
-                    "SELECT name, origin FROM pragma_index_list(?1) WHERE \"unique\" AND NOT "
-                    "partial ORDER BY origin <> 'pk', name",
-                    table,
-                    [&indexes](const Statement& row) {
-                      indexes.push_back({.name = std::string(row.bytes(0)),
-                                         .is_primary_key = row.bytes(1) == "pk"});
-                    });
-  }
+  TRY(each_row(database,
+               "SELECT name, origin FROM pragma_index_list(?1) WHERE \"unique\" AND NOT "
+               "partial ORDER BY origin <> 'pk', name",
+               table,
+               [&indexes](const Statement& row) {
+                 indexes.push_back(
+                     {.name = std::string(row.bytes(0)), .is_primary_key = row.bytes(1) == "pk"});
+               }));
   std::vector<UniqueKey> keys;
-  if (done && has_rowid(database, table, done)) {
+  const bool has_one = TRY(has_rowid(database, table));
+  if (has_one) {
     const bool has_index = std::ranges::any_of(indexes, &Index::is_primary_key);
     if (const auto name = rowid_name(columns, has_index)) {
       keys.push_back({{.name = *name, .collation = ""}});
     }
-  }
-  if (!done) {
-    return std::unexpected(done.error());
   }
   for (const Index& index : indexes) {
     if (auto key = TRY(key_of(database, index.name))) {
