@@ -1,5 +1,3 @@
-#include <csignal>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -94,7 +92,6 @@ Parser Explain::add(Parser app) {
 }
 
 int Explain::run(const app::Guests& guests) const {
-  ::signal(SIGPIPE, SIG_IGN);
   if (address) {
     return print(explain_key(
         AskedGuard{.address = *address, .login = login.with_environment(), .tls = tls.chosen()},

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -57,7 +56,6 @@ Parser Ping::add(Parser app) {
 }
 
 int Ping::run() const {
-  ::signal(SIGPIPE, SIG_IGN);
   return print(ping(*this));
 }
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstdint>
 #include <numbers>
 #include <random>
@@ -265,7 +264,6 @@ Parser ImportFilter::add(Parser filter) {
 }
 
 int ImportFilter::run() const {
-  ::signal(SIGPIPE, SIG_IGN);
   return print(import_filter(*this));
 }
 
@@ -279,7 +277,6 @@ Parser ExportFilter::add(Parser filter) {
 }
 
 int ExportFilter::run() const {
-  ::signal(SIGPIPE, SIG_IGN);
   return print(export_filter(*this));
 }
 

@@ -2,7 +2,6 @@
 
 #include <expected>
 #include <variant>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -28,8 +27,7 @@ std::expected<std::string, std::string> triggers_of(const config::Config& config
       TRY(from.choose(config, "of type sqlite with follow: triggers", follows_triggers));
   const std::string& path = std::get<config::SqliteSource>(source->kind).path;
   OfflineTargets all(config);
-  const std::vector<source::Target> targets = all.targets(source->name);
-  auto sql = source::sqlite::trigger_log_sql(path, targets);
+  auto sql = source::sqlite::trigger_log_sql(path, all.targets(source->name));
   if (!sql) {
     return std::unexpected(text::joined(app::Refusals(sql.error()).sentences(source->name), "\n"));
   }
