@@ -279,6 +279,7 @@ Assembly::~Assembly() {
   for (const auto& parts : workers_) {
     parts->worker.stop_and_join();
   }
+  endpoints_.close();  // whose control connections have the workers end clients
   // Before what they reach Redis by.
   for (Generation* const each : {generation_.get(), retiring_.get()}) {
     if (each != nullptr) {

@@ -295,7 +295,7 @@ std::size_t Endpoints::endpoint_for(Leads leads) {
 }
 
 // All of them are silent before the first is gone: note() looks at each.
-Endpoints::~Endpoints() {
+void Endpoints::close() {
   for (const auto& each : all_) {
     each->control.close();
   }

@@ -149,7 +149,7 @@ class Endpoints {
             upstream::ServedSlots served_slots);
   Endpoints(const Endpoints&) = delete;
   Endpoints& operator=(const Endpoints&) = delete;
-  ~Endpoints();
+  ~Endpoints() { close(); }
 
   std::size_t size() const { return all_.size(); }
   // Of `listen`'s entry of this number.
@@ -173,6 +173,8 @@ class Endpoints {
   using OnLeft = std::function<void(
       std::size_t endpoint, io::TimePoint before, const std::function<void()>& done)>;
   void set_on_left(OnLeft on_left) { on_left_ = std::move(on_left); }
+  // For good: waits until each control connection has ended. on_left() is not called after it.
+  void close();
   // What is asked of all of them, from now on.
   void open(const config::Config& config, std::uint64_t numbering);
   // To this node from now on: what is known of the one before is forgotten. reopen() follows, once

@@ -82,8 +82,8 @@ std::expected<bool, std::string> RecordReader::fill() {
   auto bytes = read_(std::span(buffer_).subspan(kept));
   buffer_.resize(kept + bytes.value_or(0));
   at_end_ = !bytes || *bytes == 0;
-  TRY(std::move(bytes));
-  return !at_end_;
+  const std::size_t count = TRY(std::move(bytes));
+  return count > 0;
 }
 
 std::expected<void, std::string> RecordReader::split(std::string_view record) {
