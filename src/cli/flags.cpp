@@ -56,9 +56,10 @@ void ConfigFlags::add_overrides(Parser command) {
       "Another setting, by the path of its key: --set limits.max_clients=500");
 }
 
-void SourceFlags::add(Parser command) {
+Parser SourceFlags::add(Parser command) {
   command.add_option("--config", config_path, "FILE", "The configuration").required();
   command.add_option("--source", name, "NAME", "The source, if there are several");
+  return command;
 }
 
 std::expected<const config::Source*, std::string> SourceFlags::choose(

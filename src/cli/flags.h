@@ -38,7 +38,7 @@ struct SourceFlags {
   std::string config_path;
   std::string name{};  // empty: the only one that fits
 
-  void add(Parser command);
+  Parser add(Parser command);
   // Which one is meant; `what` they are, such as "of type file".
   std::expected<const config::Source*, std::string> choose(
       const config::Config& config,

@@ -46,16 +46,14 @@ void add_slot_commands(Parser app, Commands& commands) {
 }
 
 Parser ListSlots::add(Parser slot) {
-  Parser command = slot.add_subcommand(
-      "list", "Print the slots of guards, and how many bytes of its log the server keeps for each");
-  from.add(command);
-  return command;
+  return from.add(slot.add_subcommand(
+      "list",
+      "Print the slots of guards, and how many bytes of its log the server keeps for each"));
 }
 
 Parser DropSlot::add(Parser slot) {
-  Parser command = slot.add_subcommand(
-      "drop", "Drop a slot whose guard has gone for good; not one that is in use");
-  from.add(command);
+  Parser command = from.add(slot.add_subcommand(
+      "drop", "Drop a slot whose guard has gone for good; not one that is in use"));
   command.add_option("slot", name, "SLOT", "Its name").required();
   return command;
 }

@@ -42,12 +42,10 @@ void add_triggers_command(Parser app, Commands& commands) {
 }
 
 Parser PrintTriggers::add(Parser app) {
-  Parser command = app.add_subcommand(
+  return from.add(app.add_subcommand(
       "triggers",
       "Print the SQL that makes a SQLite database log its changes, for sources with `follow: "
-      "triggers`; it changes nothing itself");
-  from.add(command);
-  return command;
+      "triggers`; it changes nothing itself"));
 }
 
 int PrintTriggers::run(const app::Guests& guests) const {
