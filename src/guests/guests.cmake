@@ -66,6 +66,8 @@ cuckooguard_guest(CLUSTER "Redis Cluster and Sentinel"
   ROOMS cluster routing topology
   INCLUDES cluster/map.h topology/topology.h
   ADDS "guests.make_topology = topology::make_topology" "guests.served_slots = cluster::served_slots")
+cuckooguard_guest(FLEET "Fleets: one guard reads the database, many follow it"
+  ROOMS fleet)
 
 list(REMOVE_DUPLICATES CUCKOOGUARD_GUEST_ROOMS)
 list(TRANSFORM CUCKOOGUARD_GUEST_ROOMS REPLACE ".*/" "" OUTPUT_VARIABLE CUCKOOGUARD_GUEST_ROOM_NAMES)

@@ -1,0 +1,71 @@
+// A follower of a fleet's log: which entries are here, and as of when that is all there is.
+//
+// It is a state machine without I/O: who drives it asks Redis for entries and for the answer to its
+// question, and applies the entries to filters.
+//
+// Threads:   one. Lifetimes: the keys outlive it. Errors: Break.
+// Limits:    kPastMax entries are remembered; answers of earlier ones come too late, and a log that
+//            ends before them is another one.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "fleet/chain.h"
+#include "fleet/questions.h"
+
+namespace cuckooguard::fleet {
+
+// Beside the log, for one follower. Nobody has signed it: the entry's root is what it is held to.
+struct Answer {
+  std::uint64_t seq = 0;  // of the entry
+  std::string nonce;
+  std::string path;
+};
+std::string bytes_of(const Answer& answer);
+std::optional<Answer> read_answer(std::string_view bytes);
+
+class Replica {
+ public:
+  static constexpr std::size_t kPastMax = 1024;
+
+  Replica(std::string name, ChainBegin begin, const VerifyingKeys& keys)
+      : chain_(std::move(begin), keys), questions_(std::move(name)) {
+    remember({});
+  }
+
+  // What is to be applied. After a Break, but for an old entry, all is to be read anew.
+  std::expected<Entry, Break> take(std::string_view bytes);
+
+  // The last entry that Redis has, as it says. One that is behind what is here has lost its end,
+  // which its builder appends again; unless it is another history by now.
+  std::expected<void, Break> compare(std::uint64_t last_seq, std::string_view last_tag) const;
+
+  // What to write; `nonce` is of random bytes, `at` read before it is written.
+  Question ask(std::string nonce, TimePoint at) { return questions_.ask(std::move(nonce), at); }
+  // All that was committed at this time is here: what has been taken until now. Nothing: it answers
+  // no question, or the entry has yet to come.
+  std::optional<TimePoint> proven(const Answer& answer);
+
+  const ChainBegin& at() const { return chain_.at(); }
+
+ private:
+  struct Past {
+    std::uint64_t seq;
+    std::string tag;
+    std::string root;
+  };
+
+  void remember(std::string root);
+
+  Chain chain_;
+  OwnQuestions questions_;
+  std::deque<Past> past_;  // the last entries, and where the chain begins
+};
+
+}  // namespace cuckooguard::fleet
