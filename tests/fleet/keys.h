@@ -3,25 +3,21 @@
 
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <unistd.h>
 
 #include "fleet/signature.h"
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::fleet {
 
 class KeyFiles {
  public:
   KeyFiles() {
-    std::string folder = "/tmp/cuckooguard-keys-XXXXXX";
-    if (::mkdtemp(folder.data()) == nullptr) {
-      throw std::runtime_error("no temporary folder");
-    }
-    folder_ = folder;
     const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
         EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"), EVP_PKEY_free);
     write(private_path(), [&](std::FILE* file) {
@@ -29,16 +25,9 @@ class KeyFiles {
     });
     write(public_path(), [&](std::FILE* file) { return PEM_write_PUBKEY(file, key.get()); });
   }
-  ~KeyFiles() {
-    ::unlink(private_path().c_str());
-    ::unlink(public_path().c_str());
-    ::rmdir(folder_.c_str());
-  }
-  KeyFiles(const KeyFiles&) = delete;
-  KeyFiles& operator=(const KeyFiles&) = delete;
 
-  std::string private_path() const { return folder_ + "/fleet.key"; }
-  std::string public_path() const { return folder_ + "/fleet.pub"; }
+  std::string private_path() const { return folder_.file("fleet.key"); }
+  std::string public_path() const { return folder_.file("fleet.pub"); }
 
   SigningKey signing() const { return SigningKey::load(private_path()).value(); }
   VerifyingKeys verifying() const {
@@ -56,7 +45,7 @@ class KeyFiles {
     }
   }
 
-  std::string folder_;
+  harness::TemporaryDirectory folder_;
 };
 
 }  // namespace cuckooguard::fleet
