@@ -3,6 +3,31 @@
 #include <utility>
 
 namespace cuckooguard::fleet {
+namespace {
+
+// Whether the digest is what comes of it. Of another version nothing is known here.
+bool is_right(const TableChange& change, const TableState& before) {
+  Digest digest = before.digest;
+  for (const std::uint64_t hash : change.inserted) {
+    digest.add(hash);
+  }
+  for (const std::uint64_t hash : change.erased) {
+    digest.remove(hash);
+  }
+  return change.version != before.version || digest == change.digest;
+}
+
+void apply(const TableChange& change, TableState& to) {
+  to.become(change);
+  for (const std::uint64_t hash : change.deleted) {
+    ++to.deleted[hash];
+  }
+  for (const std::uint64_t hash : change.erased) {
+    take_one(to.deleted, hash);
+  }
+}
+
+}  // namespace
 
 bool take_one(Hashes& from, std::uint64_t hash) {
   const auto found = from.find(hash);
@@ -15,29 +40,11 @@ bool take_one(Hashes& from, std::uint64_t hash) {
   return true;
 }
 
-bool apply(const TableChange& change, TableState& to) {
-  Digest digest = to.digest;
-  for (const std::uint64_t hash : change.inserted) {
-    digest.add(hash);
-  }
-  for (const std::uint64_t hash : change.erased) {
-    digest.remove(hash);
-  }
-  // Of another version nothing is known here.
-  if (change.version == to.version && digest != change.digest) {
-    return false;
-  }
-  to.version = change.version;
-  to.is_ready = change.is_ready;
-  to.why = change.why;
-  to.digest = change.digest;
-  for (const std::uint64_t hash : change.deleted) {
-    ++to.deleted[hash];
-  }
-  for (const std::uint64_t hash : change.erased) {
-    take_one(to.deleted, hash);
-  }
-  return true;
+void TableState::become(const TableChange& change) {
+  version = change.version;
+  is_ready = change.is_ready;
+  why = change.why;
+  digest = change.digest;
 }
 
 std::expected<Entry, Break> Chain::take(std::string_view bytes) {
@@ -59,20 +66,17 @@ std::expected<Entry, Break> Chain::take(std::string_view bytes) {
         Break{Break::Kind::fork,
               "entry " + std::to_string(entry.seq) + " follows another one than was here"});
   }
-  std::map<std::uint32_t, TableState> changed;
+  static const TableState kUnknown;
   for (const TableChange& change : entry.tables) {
     const auto known = at_.tables.find(change.table);
-    TableState& table =
-        changed.emplace(change.table, known == at_.tables.end() ? TableState{} : known->second)
-            .first->second;
-    if (!apply(change, table)) {
+    if (!is_right(change, known == at_.tables.end() ? kUnknown : known->second)) {
       return std::unexpected(
           Break{Break::Kind::wrong,
                 "the digest of entry " + std::to_string(entry.seq) + " is not what comes of it"});
     }
   }
-  for (auto& [number, table] : changed) {
-    at_.tables.insert_or_assign(number, std::move(table));
+  for (const TableChange& change : entry.tables) {
+    apply(change, at_.tables[change.table]);
   }
   at_.seq = entry.seq;
   at_.tag = std::move(read->tag);

@@ -29,6 +29,9 @@ struct TableState {
   std::string why{};
   Digest digest{};
   Hashes deleted{};  // and not erased yet
+
+  // All but `deleted`.
+  void become(const TableChange& change);
 };
 
 // Where a chain begins: behind the entry with this number and tag.
@@ -69,9 +72,5 @@ class Chain {
   ChainBegin at_;
   const VerifyingKeys& keys_;
 };
-
-// Applies the change to the table's state; false: its digest says otherwise, and nothing has
-// changed.
-bool apply(const TableChange& change, TableState& to);
 
 }  // namespace cuckooguard::fleet

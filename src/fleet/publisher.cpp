@@ -104,8 +104,7 @@ void Publisher::fenced() {
 TableChange& Publisher::change_of(Changes& changes, std::uint32_t table) {
   const auto [found, is_new] = changes.try_emplace(table);
   if (is_new) {
-    const auto known = at_.tables.find(table);
-    const TableState state = known == at_.tables.end() ? TableState{} : known->second;
+    const TableState& state = at_.tables[table];
     found->second = {.table = table,
                      .version = state.version,
                      .is_ready = state.is_ready,
@@ -146,9 +145,7 @@ void Publisher::gather(const Operation& operation, Changes& changes) {
   }
 }
 
-// How many marks there were.
-std::size_t Publisher::gather(Changes& changes, std::string& resume) {
-  std::size_t marks = 0;
+void Publisher::gather(Changes& changes, std::string& resume) {
   std::size_t operations = 0;
   while (!marks_.empty() && operations < limits_.operations) {
     operations += marks_.front().operations;
@@ -157,9 +154,7 @@ std::size_t Publisher::gather(Changes& changes, std::string& resume) {
     }
     resume = marks_.front().resume;
     drop_mark();
-    ++marks;
   }
-  return marks;
 }
 
 // What the one before has left to be erased, and is erased here.
@@ -183,7 +178,8 @@ bool Publisher::is_as_published() const {
   return is_publishing() && !is_first_entry_ && waiting_ == 0 && marks_.empty() && unmarked_ == 0 &&
          std::ranges::all_of(at_.tables, [&](const auto& table) {
            const auto here = deleted_.find(table.first);
-           return (here == deleted_.end() ? Hashes() : here->second) == table.second.deleted;
+           return here == deleted_.end() ? table.second.deleted.empty()
+                                         : here->second == table.second.deleted;
          });
 }
 
@@ -194,7 +190,8 @@ const Publisher::Draft* Publisher::next(bool is_due) {
   if (waiting_ == 0) {
     Changes changes;
     std::string resume = at_.resume;
-    const std::size_t marks = gather(changes, resume);
+    const bool has_marks = !marks_.empty();
+    gather(changes, resume);
     const bool is_all = marks_.empty();
     if (is_first_entry_ && is_all) {
       erase_what_is_gone(changes);
@@ -202,7 +199,7 @@ const Publisher::Draft* Publisher::next(bool is_due) {
     }
     const bool answers =
         is_all && !questions_.empty() && proven_at_ && *proven_at_ >= questions_at_;
-    if (marks == 0 && changes.empty() && !answers && !is_due) {
+    if (!has_marks && changes.empty() && !answers && !is_due) {
       return nullptr;
     }
     draft(std::move(changes), std::move(resume), answers);
@@ -227,11 +224,7 @@ void Publisher::draft(Changes changes, std::string resume, bool answers) {
     draft.paths = std::move(all.paths);
   }
   for (auto& [number, change] : changes) {
-    TableState& state = at_.tables[number];
-    state.version = change.version;
-    state.is_ready = change.is_ready;
-    state.why = change.why;
-    state.digest = change.digest;
+    at_.tables[number].become(change);
     entry.tables.push_back(std::move(change));
   }
   const std::string text = text_of(entry);

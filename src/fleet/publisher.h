@@ -123,11 +123,11 @@ class Publisher {
 
   void note(Operation operation);
   void drop_mark();
-  std::size_t gather(Changes& changes, std::string& resume);
+  void gather(Changes& changes, std::string& resume);
   void gather(const Operation& operation, Changes& changes);
   TableChange& change_of(Changes& changes, std::uint32_t table);
   void erase_what_is_gone(Changes& changes);
-  void draft(Changes changes, std::string resume, bool is_all);
+  void draft(Changes changes, std::string resume, bool answers);
 
   const SigningKey& key_;
   Covers covers_;
