@@ -16,13 +16,15 @@ std::string all_rows_of(const GuardedTable& table) {
 
 }  // namespace
 
-GuardedFilters::GuardedFilters(std::vector<GuardedTable> tables, const std::string& namespaces_yaml)
+GuardedFilters::GuardedFilters(std::vector<GuardedTable> tables,
+                               const std::string& namespaces_yaml,
+                               const filter::HashSecret& secret)
     : tables_(std::move(tables)),
       config_(config::testing::config_of(Configuration{.namespaces = namespaces_yaml}.yaml())),
       keyspace_(config::keyspace_of(config_)) {
   lives_.reserve(config_.namespaces.size());
   for (const config::Namespace& ns : config_.namespaces) {
-    parts_.emplace_back(epochs_, filter::random_secret());
+    parts_.emplace_back(epochs_, secret);
     lives_.push_back(parts_.back().add(ns.source.tables.front()));
     parts_.back().set_complete(true);
   }

@@ -35,7 +35,9 @@ class GuardedFilters {
   using Ask = std::function<Rows(const std::string& sql)>;
 
   // Lines of YAML for each of the tables, in their order, below `namespaces:`.
-  GuardedFilters(std::vector<GuardedTable> tables, const std::string& namespaces_yaml);
+  GuardedFilters(std::vector<GuardedTable> tables,
+                 const std::string& namespaces_yaml,
+                 const filter::HashSecret& secret = filter::random_secret());
 
   const std::vector<GuardedTable>& tables() const { return tables_; }
   std::vector<source::Target> targets();

@@ -49,7 +49,8 @@ class ShopFollower {
                GuardedFilters& guarded,
                source::mysql::OpenView open_view,
                const source::StorageDirectory* storage = nullptr,
-               std::chrono::milliseconds max_lag = kMaxLag);
+               std::chrono::milliseconds max_lag = kMaxLag,
+               source::Publication& publication = source::Publication::none());
 
   // All namespaces have been proven to be as current as the database was at `at`.
   bool is_proven_since(source::TimePoint at) const;

@@ -31,7 +31,8 @@ const std::vector<GuardedTable>& guarded_tables();
 // The namespaces of the YAML above, each with a live filter.
 class ShopFilters final : public GuardedFilters {
  public:
-  ShopFilters() : GuardedFilters(guarded_tables(), namespaces_yaml()) {}
+  explicit ShopFilters(const filter::HashSecret& secret = filter::random_secret())
+      : GuardedFilters(guarded_tables(), namespaces_yaml(), secret) {}
 
   // And keys pass that no row has.
   std::vector<std::string> differences(SqlSession& session);

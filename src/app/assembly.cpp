@@ -39,7 +39,8 @@ class Session final : public source::RedisSession {
         redis_(std::move(redis)) {}
 
   // It is asked where the key is behind the answer: what a master of before still says is nothing.
-  Answer ask(std::initializer_list<std::string_view> command) override {
+  using RedisSession::ask;
+  Answer ask(std::span<const std::string_view> command) override {
     const upstream::Reply reply = redis_->call(command);
     const auto now = redis_of_(key_);
     const std::string address = place_.settings.address.text();
@@ -318,10 +319,18 @@ std::optional<upstream::RedisPlace> Assembly::redis_of(std::string_view key) con
 }
 
 void Assembly::open_storage() {
-  if (config_.storage.directory.empty()) {
+  const config::Storage& storage = config_.storage;
+  if (storage.directory.empty()) {
+    if (!storage.secret_file.empty()) {
+      if (auto secret = filter::read_secret(storage.secret_file, true)) {
+        environment_.secret = *secret;
+      } else {
+        refusals_.push_back("storage.secret_file: " + secret.error());
+      }
+    }
     return;
   }
-  auto opened = source::StorageDirectory::open(config_.storage.directory);
+  auto opened = source::StorageDirectory::open(storage.directory, storage.secret_file);
   if (!opened) {
     refusals_.push_back("storage: " + opened.error());
     return;

@@ -160,6 +160,7 @@ void Generation::make_source(const Environment& environment,
   }
   auto made =
       RunningSource::make({.guests = guests_,
+                           .log = environment.log,
                            .settings = settings,
                            .ground = ground_,
                            .fed = fed,
@@ -400,15 +401,30 @@ std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> Runn
       return std::unexpected(std::move(refusals));
     }
   }
-  running->source_ =
-      TRY(source::make_source(kind,
-                              {.settings = settings,
-                               .targets = targets,
-                               .observer = running->report_,
-                               .clock = io::now_since_boot,
-                               .storage = keeps_nothing ? source::Storage{} : parts.storage,
-                               .redis = parts.redis,
-                               .questions = &running->questions_}));
+  if (settings.publish == config::Publish::redis && !parts.is_beside) {
+    auto made = parts.guests.make_publication({.settings = settings,
+                                               .kind = kind,
+                                               .questions = running->questions_,
+                                               .observer = running->report_,
+                                               .redis = parts.redis,
+                                               .clock = io::now_since_boot,
+                                               .log = parts.log});
+    if (!made) {
+      return std::unexpected(std::vector{source::Refusal{.what = "fleet: " + made.error()}});
+    }
+    running->publication_ = *std::move(made);
+  }
+  running->source_ = TRY(source::make_source(
+      kind,
+      {.settings = settings,
+       .targets = targets,
+       .observer = running->report_,
+       .clock = io::now_since_boot,
+       .storage = keeps_nothing ? source::Storage{} : parts.storage,
+       .redis = parts.redis,
+       .questions = &running->questions_,
+       .publication = running->publication_ ? *running->publication_ : source::Publication::none(),
+       .kinds = parts.guests.kinds}));
   return running;
 }
 

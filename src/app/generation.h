@@ -100,6 +100,7 @@ class RunningSource {
   };
   struct Parts {
     const Guests& guests;
+    log::EventLog& log;
     const config::Source& settings;
     std::shared_ptr<const Ground> ground;
     std::vector<Fed> fed;
@@ -177,7 +178,8 @@ class RunningSource {
   std::vector<Fed> fed_;
   filter::Questions questions_;
   Report report_;
-  std::unique_ptr<source::Source> source_;  // ends before what it refers to
+  std::unique_ptr<source::Publication> publication_;  // null: it is not published
+  std::unique_ptr<source::Source> source_;            // ends before what it refers to
 };
 
 // What the filter of a namespace is made of. As long as this is the same, the filter that is there

@@ -26,6 +26,7 @@
 #include "io/tls_credentials.h"
 #include "log/event_log.h"
 #include "proxy/rewritten_replies.h"
+#include "source/publication.h"
 #include "source/source_kind.h"
 #include "source/storage_directory.h"
 #include "upstream/answers.h"
@@ -116,6 +117,19 @@ class Topology : boost::noncopyable {
   virtual std::unique_ptr<io::Loop> loop(Worker worker) = 0;
 };
 
+// Tells other guards what a source does to its filters: made for one that is published.
+struct Publishing {
+  const config::Source& settings;
+  const source::SourceKind& kind;
+  filter::Questions& questions;
+  source::Observer& observer;
+  source::OpenRedis redis;
+  source::Clock clock;
+  log::EventLog& log;
+};
+using MakePublication =
+    std::expected<std::unique_ptr<source::Publication>, std::string> (*)(const Publishing& made);
+
 struct Guests {
   std::vector<const source::SourceKind*> kinds{&source::kFile};
   std::vector<Library> libraries{};
@@ -124,7 +138,8 @@ struct Guests {
   // Redis Cluster and Sentinel; null: they are left out.
   Topology::Make make_topology = nullptr;
   upstream::ServedSlots served_slots = nullptr;
-  config::Built built{};  // what a configuration may ask for
+  MakePublication make_publication = nullptr;  // null: fleets are left out
+  config::Built built{};                       // what a configuration may ask for
 
   // std::logic_error: it is left out. A configuration that has it is refused.
   const source::SourceKind& kind_of(const config::Source& settings) const;

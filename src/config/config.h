@@ -188,8 +188,9 @@ struct Namespace {
   bool operator==(const Namespace&) const = default;
 };
 
-struct Storage {          // where filters are kept between runs
-  std::string directory;  // empty: they are not kept
+struct Storage {            // where filters are kept between runs
+  std::string directory;    // empty: they are not kept
+  std::string secret_file;  // what filters are hashed with; empty: a secret of the directory's own
   milliseconds checkpoint_every{30'000};
 
   bool operator==(const Storage&) const = default;
@@ -261,6 +262,7 @@ struct Config {
   std::vector<Source> sources;
   std::vector<Namespace> namespaces;  // their index is the keyspace's namespace number
   FilledFilters filters;
+  Fleet fleet;
   Storage storage;
   Limits limits;
   Admin admin;

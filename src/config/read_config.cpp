@@ -375,8 +375,57 @@ constexpr auto kUpstream =
 constexpr auto kStorage = section<Storage>(
     "storage",
     text("directory", &Storage::directory).at_start(),
+    text("secret_file", &Storage::secret_file).at_start(),
     value("checkpoint_every", &Storage::checkpoint_every, up_to_a_day(1s, "must be from 1s to 1d"))
         .at_start());
+
+constexpr auto kFleet =
+    section<Fleet>("fleet",
+                   value("prefix", &Fleet::prefix, parse_text),
+                   text("signing_key_file", &Fleet::signing_key_file),
+                   list("public_key_files", &Fleet::public_key_files, parse_text))
+        .checked_by([](const Section& section, Fleet& fleet) {
+          if (fleet.prefix.find_first_of("{}") != std::string::npos) {
+            section.report(section.place_of("prefix"),
+                           "prefix: it has no braces, they are put around it");
+          }
+          if (fleet.public_key_files.size() > kFleetKeysMax) {
+            section.report(section.place_of("public_key_files"),
+                           "public_key_files: at most 2, while a key is replaced");
+          }
+        });
+
+// Of each source that is published, or follows one that is.
+void join_fleet(const Section& top, Config& config) {
+  for (Source& source : config.sources) {
+    auto* const followed = std::get_if<FleetSource>(&source.kind);
+    const bool is_published = source.publish == Publish::redis;
+    if (followed == nullptr && !is_published) {
+      continue;
+    }
+    (followed != nullptr ? followed->fleet : source.fleet) = config.fleet;
+    const auto need =
+        [&](bool is_there, std::string_view section, std::string_view key, std::string_view how) {
+          if (!is_there) {
+            top.report(top.place_of(section, key),
+                       fmt::format("sources.{} needs {}.{}{}", source.name, section, key, how));
+          }
+        };
+    need(!config.fleet.public_key_files.empty(),
+         "fleet",
+         "public_key_files",
+         ": openssl pkey -in KEY -pubout -out FILE");
+    need(!config.storage.secret_file.empty(),
+         "storage",
+         "secret_file",
+         ", the same for all guards of a fleet: head -c 192 /dev/urandom > FILE");
+    need(!is_published || !config.fleet.signing_key_file.empty(),
+         "fleet",
+         "signing_key_file",
+         ": openssl genpkey -algorithm ed25519 -out FILE");
+    need(!is_published || !config.storage.directory.empty(), "storage", "directory", "");
+  }
+}
 
 constexpr auto kLimits = section<Limits>(
     "limits",
@@ -420,6 +469,7 @@ constexpr auto kTop =
         ReadBy<Config>{"sources", read_sources, source_sections},
         ReadBy<Config>{"namespaces", read_namespaces, namespace_sections},
         Inside{"filters", &Config::filters, kFilters},
+        Inside{"fleet", &Config::fleet, kFleet},
         Inside{"storage", &Config::storage, kStorage},
         Inside{"limits", &Config::limits, kLimits},
         Inside{"admin", &Config::admin, kAdmin},
@@ -432,6 +482,7 @@ constexpr auto kTop =
           if (refused && config.filters.is_used()) {
             top.report(top.place_of("filters"), "filters: " + *refused);
           }
+          join_fleet(top, config);
         });
 
 void give_each_node_its_port(std::vector<Listen>& all) {

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-enum class SourceType : std::uint8_t { sqlite, mysql, postgres, file, bloom };
+enum class SourceType : std::uint8_t { sqlite, mysql, postgres, file, bloom, fleet };
 
 constexpr std::size_t kPostgresNameMax = 63;  // NAMEDATALEN - 1
 
@@ -22,9 +22,11 @@ constexpr std::array kSourceTypes = {Choice<SourceType>{"sqlite", SourceType::sq
                                      Choice<SourceType>{"mysql", SourceType::mysql},
                                      Choice<SourceType>{"postgres", SourceType::postgres},
                                      Choice<SourceType>{"file", SourceType::file},
-                                     Choice<SourceType>{"bloom", SourceType::bloom}};
+                                     Choice<SourceType>{"bloom", SourceType::bloom},
+                                     Choice<SourceType>{"fleet", SourceType::fleet}};
 constexpr auto kFileFormats = choices_of<FileFormat>({"lines", "csv"});
 constexpr auto kFollows = choices_of<Follow>({"rescan", "triggers"});
+constexpr auto kPublish = choices_of<Publish>({"off", "redis"});
 constexpr auto kTls = choices_of<Tls>({"off", "required", "verified"});
 
 constexpr auto kBloomStrategies = choices_of<foreign::Strategy>(foreign::kStrategyNames);
@@ -103,6 +105,7 @@ constexpr auto kMysql =
         secret("password", &MysqlSource::password),
         text("password_file", &MysqlSource::password_file),
         value("database", &MysqlSource::database, parse_text).required(),
+        ReadApart{"publish"},
         choice("tls", &MysqlSource::tls, kTls),
         text("ca_file", &MysqlSource::ca_file),
         value("server_id",
@@ -125,6 +128,7 @@ constexpr auto kPostgres =
         value("schema", &PostgresSource::schema, parse_text),
         value("publication", &PostgresSource::publication, parse_text),
         value("slot", &PostgresSource::slot, parse_slot),
+        ReadApart{"publish"},
         choice("tls", &PostgresSource::tls, kTls),
         text("ca_file", &PostgresSource::ca_file))
         .checked_by([](const Section& section, PostgresSource& postgres) {
@@ -213,8 +217,15 @@ constexpr auto kBloom =
         ReadApart{"reload"})
         .checked_by(check_bloom);
 
-constexpr std::array kOfEachType = {
-    kSqlite.keys(), kMysql.keys(), kPostgres.keys(), kFile.keys(), kBloom.keys()};
+constexpr auto kFollowedFleet = section_of<FleetSource>(
+    "sources.* of type fleet", value("name", &FleetSource::name, parse_text).required());
+
+constexpr std::array kOfEachType = {kSqlite.keys(),
+                                    kMysql.keys(),
+                                    kPostgres.keys(),
+                                    kFile.keys(),
+                                    kBloom.keys(),
+                                    kFollowedFleet.keys()};
 
 // The keys of every type, for as long as the type is not known.
 const KeyList& any_source() {
@@ -306,6 +317,8 @@ std::optional<Source> read_source(const Reading& reading, const Entry& entry) {
                source.max_lag,
                sqlite.follow == Follow::triggers ? kTriggersPollMost : source.max_lag,
                sqlite.poll_every);
+  } else if (type == SourceType::fleet) {
+    kFollowedFleet.read(section, source.kind.emplace<FleetSource>());
   } else if (type == SourceType::mysql) {
     kMysql.read(section, source.kind.emplace<MysqlSource>());
   } else if (type == SourceType::postgres) {
@@ -316,6 +329,13 @@ std::optional<Source> read_source(const Reading& reading, const Entry& entry) {
     auto& bloom = source.kind.emplace<BloomSource>();
     kBloom.read(section, bloom);
     read_looks(section, "reload", source.max_lag, source.max_lag, bloom.reload);
+  }
+  if (type == SourceType::mysql || type == SourceType::postgres) {
+    section.read_choice("publish", source.publish, kPublish);
+    if (const auto refused = section.built().refusal("fleet");
+        refused && source.publish == Publish::redis) {
+      section.report(section.place_of("publish"), "publish: " + *refused);
+    }
   }
   return source;
 }

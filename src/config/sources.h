@@ -140,15 +140,39 @@ struct BloomSource {
   bool operator==(const BloomSource&) const = default;
 };
 
+// Guards of which one reads the database and the others follow it, through Redis.
+struct Fleet {
+  std::string prefix = "cuckooguard:fleet";  // what Redis's keys for it begin with
+  std::string signing_key_file;              // of who reads a database
+  std::vector<std::string> public_key_files;
+
+  bool operator==(const Fleet&) const = default;
+};
+
+inline constexpr std::size_t kFleetKeysMax = 2;
+
+// What another guard publishes of its source.
+struct FleetSource {
+  std::string name;  // of that source
+  Fleet fleet;
+
+  bool operator==(const FleetSource&) const = default;
+};
+
+enum class Publish : std::uint8_t { off, redis };
+
 struct Source {
   std::string name;
-  std::variant<SqliteSource, MysqlSource, PostgresSource, FileSource, BloomSource> kind;
+  std::variant<SqliteSource, MysqlSource, PostgresSource, FileSource, BloomSource, FleetSource>
+      kind;
   milliseconds max_lag = kDefaultMaxLag;
   // Questions for strict reads come no more often than this; nullopt: as often as 2 % of a core
   // allow for this kind of source.
   std::optional<milliseconds> strict_every;
   // So long a strict read waits for its proof; then it passes. At most max_lag.
   milliseconds strict_hold{20};
+  Publish publish = Publish::off;  // to other guards
+  Fleet fleet;                     // if it is published
 
   bool operator==(const Source&) const = default;
 };

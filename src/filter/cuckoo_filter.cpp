@@ -78,6 +78,7 @@ InsertOutcome CuckooFilter::insert(std::uint64_t hash) {
 }
 
 InsertOutcome CuckooFilter::insert_fetched(std::uint64_t hash) {
+  digest_.add(hash);
   if (counts_ && !counts_->add(hash)) {
     add(items_, 1);
     return InsertOutcome::already_there;
@@ -116,6 +117,7 @@ InsertOutcome CuckooFilter::insert(std::span<const std::uint64_t> hashes) {
 
 EraseOutcome CuckooFilter::erase(std::uint64_t hash) {
   if (sizing_.deletes == DeleteMode::deferred) {
+    digest_.remove(hash);
     add(stale_, 1);
     return EraseOutcome::kept;
   }
@@ -125,6 +127,7 @@ EraseOutcome CuckooFilter::erase(std::uint64_t hash) {
         add(missing_deletes_, 1);
         return EraseOutcome::not_found;
       case ExactCounts::Removal::some_left:
+        digest_.remove(hash);
         add(items_, -1);
         return EraseOutcome::erased;
       case ExactCounts::Removal::last:
@@ -145,6 +148,7 @@ EraseOutcome CuckooFilter::erase_from_table(std::uint64_t hash) {
     add(missing_deletes_, 1);
     return outcome;
   }
+  digest_.remove(hash);
   if (items_.load(std::memory_order_relaxed) != 0) {
     add(items_, -1);
   }

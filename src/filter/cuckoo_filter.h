@@ -69,6 +69,26 @@ struct FilterStats {
   bool full;                      // every look-up answers "may exist"
 };
 
+// What a filter has been given, whatever it makes of it: how many hashes, and their sum modulo
+// 2^128, in which order does not matter. Two filters of the same rows have the same.
+struct Digest {
+  std::uint64_t count = 0;
+  std::uint64_t sum = 0;
+  std::uint64_t sum_high = 0;
+
+  void add(std::uint64_t hash) noexcept {
+    ++count;
+    sum += hash;
+    sum_high += sum < hash ? 1U : 0U;
+  }
+  void remove(std::uint64_t hash) noexcept {
+    --count;
+    sum_high -= sum < hash ? 1U : 0U;
+    sum -= hash;
+  }
+  bool operator==(const Digest&) const = default;
+};
+
 // The name other rooms use.
 class CuckooFilter;
 using Filter = CuckooFilter;
@@ -104,6 +124,9 @@ class CuckooFilter {
   // --- the writer ---
   InsertOutcome insert(std::uint64_t hash);
   EraseOutcome erase(std::uint64_t hash);
+  // Of all that was inserted and not erased, in every mode; an erase that is `not_found` does not
+  // count. Of filters that give() it means nothing.
+  [[nodiscard]] const Digest& digest() const noexcept { return digest_; }
   // How often it was inserted and not erased: exact in mode `exact`; otherwise the number of equal
   // fingerprints, at most kCopiesMax but for those in the stash.
   [[nodiscard]] std::uint64_t count(std::uint64_t hash) const;
@@ -140,6 +163,7 @@ class CuckooFilter {
   std::atomic<std::uint64_t> stale_{0};
   std::atomic<std::uint64_t> missing_deletes_{0};
   std::atomic<std::uint64_t> counts_bytes_{0};
+  Digest digest_;  // the writer's
 };
 
 }  // namespace cuckooguard::filter

@@ -47,7 +47,8 @@ struct FileHeader {
   std::uint64_t position_bytes;
   std::array<char, kSourcePositionMax> position;
   std::uint64_t attachment_bytes;
-  std::array<std::byte, 1384> zeros;
+  Digest digest;  // in older files zeros
+  std::array<std::byte, 1360> zeros;
   std::uint64_t header_checksum;  // of everything before it
 };
 static_assert(sizeof(FileHeader) == kFileHeaderBytes);

@@ -275,6 +275,7 @@ FileHeader header_of(const CuckooFilter& filter, const FilterFileLabel& label) {
     header.stash[entry] = cells.load_stash(entry);
   }
   header.attachment_bytes = label.attachment.size();
+  header.digest = filter.digest();
   set_position(header, label.source_position);
   return header;
 }
@@ -299,6 +300,7 @@ void FilterFileAccess::set_statistics(CuckooFilter& filter, const FileHeader& he
   filter.fingerprints_.store(header.fingerprints, std::memory_order_relaxed);
   filter.stale_.store(header.stale, std::memory_order_relaxed);
   filter.missing_deletes_.store(header.missing_deletes, std::memory_order_relaxed);
+  filter.digest_ = header.digest;
 }
 
 }  // namespace cuckooguard::filter

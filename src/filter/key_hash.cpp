@@ -63,7 +63,7 @@ std::uint64_t KeyHash::operator()(std::string_view identity) const noexcept {
       identity.data(), identity.size(), secret_.bytes.data(), secret_.bytes.size());
 }
 
-std::expected<HashSecret, std::string> read_secret(const std::string& path) {
+std::expected<HashSecret, std::string> read_secret(const std::string& path, bool may_group_read) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) {
     return std::unexpected(path + ": cannot open: " + write_error(errno, path));
@@ -72,7 +72,8 @@ std::expected<HashSecret, std::string> read_secret(const std::string& path) {
   if (::fstat(file.number(), &status) != 0) {
     return std::unexpected(path + ": cannot stat: " + reason());
   }
-  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+  const mode_t others = may_group_read ? S_IRWXO : S_IRWXG | S_IRWXO;
+  if ((status.st_mode & others) != 0) {
     return std::unexpected(path + ": others may read the secret: chmod 600 it, or remove it (the " +
                            "filters are then loaded anew)");
   }

@@ -55,7 +55,9 @@ class KeyHash {
 //
 // Threads:   any; two processes that create at once agree on one secret.
 // Errors:    a sentence for the operator, with the path and what to do.
-std::expected<HashSecret, std::string> read_secret(const std::string& path);
+// `may_group_read`: of a file that somebody else looks after.
+std::expected<HashSecret, std::string> read_secret(const std::string& path,
+                                                   bool may_group_read = false);
 
 // Reads the secret, or creates the file with a random one.
 std::expected<HashSecret, std::string> read_or_create_secret(const std::string& path);

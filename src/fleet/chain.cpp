@@ -1,9 +1,18 @@
 #include "fleet/chain.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "text/little_endian.h"
 
 namespace cuckooguard::fleet {
 namespace {
+
+constexpr std::string_view kManifestDomain = "cuckooguard fleet manifest 1";
+
+using text::put;
+using text::put_text;
+using Cursor = text::LittleEndianCursor;
 
 // Whether the digest is what comes of it. Of another version nothing is known here.
 bool is_right(const TableChange& change, const TableState& before) {
@@ -17,14 +26,117 @@ bool is_right(const TableChange& change, const TableState& before) {
   return change.version != before.version || digest == change.digest;
 }
 
-void apply(const TableChange& change, TableState& to) {
-  to.become(change);
+void apply(const TableChange& change, std::uint64_t seq, TableState& to) {
+  if (change.version != to.version) {
+    to.deleted.clear();
+  }
+  to.become(change, seq);
   for (const std::uint64_t hash : change.deleted) {
     ++to.deleted[hash];
   }
   for (const std::uint64_t hash : change.erased) {
     take_one(to.deleted, hash);
   }
+}
+
+void put_digest(std::string& out, const Digest& digest) {
+  put(out, digest.count);
+  put(out, digest.sum);
+  put(out, digest.sum_high);
+}
+
+Digest take_digest(Cursor& cursor) {
+  Digest digest;
+  digest.count = cursor.take<std::uint64_t>();
+  digest.sum = cursor.take<std::uint64_t>();
+  digest.sum_high = cursor.take<std::uint64_t>();
+  return digest;
+}
+
+void put_state(std::string& out, const TableState& state) {
+  put(out, state.version);
+  put(out, static_cast<std::uint8_t>(state.is_ready));
+  put_text(out, state.why);
+  put(out, state.largest_id);
+  put_digest(out, state.digest);
+  put(out, state.changed_at);
+  put(out, static_cast<std::uint32_t>(state.deleted.size()));
+  for (const auto& [hash, count] : state.deleted) {
+    put(out, hash);
+    put(out, count);
+  }
+}
+
+TableState take_state(Cursor& cursor) {
+  TableState state;
+  state.version = cursor.take<std::uint64_t>();
+  state.is_ready = cursor.take<std::uint8_t>() != 0;
+  state.why = cursor.take_text();
+  state.largest_id = cursor.take<std::uint64_t>();
+  state.digest = take_digest(cursor);
+  state.changed_at = cursor.take<std::uint64_t>();
+  for (auto left = cursor.take<std::uint32_t>(); left > 0 && cursor.ok(); --left) {
+    const auto hash = cursor.take<std::uint64_t>();
+    state.deleted[hash] = cursor.take<std::uint64_t>();
+  }
+  return state;
+}
+
+std::string text_of(const Manifest& manifest) {
+  std::string out;
+  put(out, manifest.begin.seq);
+  put_text(out, manifest.begin.tag);
+  put(out, manifest.begin.epoch);
+  put_text(out, manifest.begin.position);
+  put_text(out, manifest.begin.list);
+  put(out, static_cast<std::uint32_t>(manifest.begin.tables.size()));
+  for (const auto& [number, state] : manifest.begin.tables) {
+    put(out, number);
+    put_state(out, state);
+  }
+  put(out, static_cast<std::uint32_t>(manifest.snapshots.size()));
+  for (const Snapshot& snapshot : manifest.snapshots) {
+    put(out, snapshot.table);
+    put(out, snapshot.version);
+    put(out, snapshot.seq);
+    put_text(out, snapshot.tag);
+    put_digest(out, snapshot.digest);
+    put_text(out, snapshot.name);
+    put(out, snapshot.bytes);
+    put_text(out, snapshot.hash);
+  }
+  return out;
+}
+
+Snapshot take_snapshot(Cursor& cursor) {
+  Snapshot snapshot;
+  snapshot.table = cursor.take<TableId>();
+  snapshot.version = cursor.take<std::uint64_t>();
+  snapshot.seq = cursor.take<std::uint64_t>();
+  snapshot.tag = cursor.take_text();
+  snapshot.digest = take_digest(cursor);
+  snapshot.name = cursor.take_text();
+  snapshot.bytes = cursor.take<std::uint64_t>();
+  snapshot.hash = cursor.take_text();
+  return snapshot;
+}
+
+std::optional<Manifest> manifest_in(std::string_view text) {
+  Cursor cursor(text);
+  Manifest manifest;
+  manifest.begin.seq = cursor.take<std::uint64_t>();
+  manifest.begin.tag = cursor.take_text();
+  manifest.begin.epoch = cursor.take<std::uint64_t>();
+  manifest.begin.position = cursor.take_text();
+  manifest.begin.list = cursor.take_text();
+  for (auto left = cursor.take<std::uint32_t>(); left > 0 && cursor.ok(); --left) {
+    const auto number = cursor.take<TableId>();
+    manifest.begin.tables[number] = take_state(cursor);
+  }
+  for (auto left = cursor.take<std::uint32_t>(); left > 0 && cursor.ok(); --left) {
+    manifest.snapshots.push_back(take_snapshot(cursor));
+  }
+  return cursor.at_end() ? std::optional(std::move(manifest)) : std::nullopt;
 }
 
 }  // namespace
@@ -40,10 +152,15 @@ bool take_one(Hashes& from, std::uint64_t hash) {
   return true;
 }
 
-void TableState::become(const TableChange& change) {
+void TableState::become(const TableChange& change, std::uint64_t seq) {
+  if (change.version != version || !change.inserted.empty() || !change.deleted.empty() ||
+      !change.erased.empty()) {
+    changed_at = seq;
+  }
   version = change.version;
   is_ready = change.is_ready;
   why = change.why;
+  largest_id = change.largest_id;
   digest = change.digest;
 }
 
@@ -76,14 +193,36 @@ std::expected<Entry, Break> Chain::take(std::string_view bytes) {
     }
   }
   for (const TableChange& change : entry.tables) {
-    apply(change, at_.tables[change.table]);
+    apply(change, entry.seq, at_.tables[change.table]);
   }
   at_.seq = entry.seq;
   at_.tag = std::move(read->tag);
   at_.epoch = entry.epoch;
-  at_.resume = entry.resume;
-  at_.list = entry.list;
+  at_.position = entry.position;
+  if (!entry.list.empty()) {
+    at_.list = entry.list;
+  }
   return std::move(entry);
+}
+
+ChainBegin Snapshot::begin() const {
+  return {.seq = seq,
+          .tag = tag,
+          .tables = {{table, {.version = version, .is_ready = true, .digest = digest}}}};
+}
+
+const Snapshot* Manifest::find(TableId table) const {
+  const auto found = std::ranges::find(snapshots, table, &Snapshot::table);
+  return found == snapshots.end() ? nullptr : &*found;
+}
+
+std::string signed_manifest(const Manifest& manifest, const SigningKey& key) {
+  return with_signature(kManifestDomain, text_of(manifest), key);
+}
+
+std::optional<Manifest> read_manifest(std::string_view bytes, const VerifyingKeys& keys) {
+  const auto read = read_signed(kManifestDomain, bytes, keys);
+  return read ? manifest_in(read->text) : std::nullopt;
 }
 
 }  // namespace cuckooguard::fleet

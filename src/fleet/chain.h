@@ -1,14 +1,24 @@
 // What a fleet's log says up to one of its entries: followers have their filters like that, and a
 // builder that takes over goes on from there.
 //
+// A follower begins with a manifest: what the log says up to some entry, and of which snapshots
+// tables can be had. A snapshot has the rows of a table as of an entry of its own; that table's
+// changes in all later ones are to be applied to it.
+//
+//   manifest  u64 seq, text tag, u64 epoch, text position, text list,
+//             u32 how many tables, each: u64 number, TableState,
+//             u32 how many snapshots, each: Snapshot; 64 bytes of signature
+//
 // Threads:   one. Lifetimes: the keys outlive it.
-// Errors:    an entry that does not follow is a Break; the chain is as it was before.
+// Errors:    an entry that does not follow is a Break; the chain is as it was before. Bytes that
+//            are no manifest, or that no builder has signed, are nothing.
 // Limits:    what waits to be erased: a builder's rows that were deleted a moment ago.
 #pragma once
 
 #include <cstdint>
 #include <expected>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,11 +37,13 @@ struct TableState {
   std::uint64_t version = 0;
   bool is_ready = false;
   std::string why{};
+  std::uint64_t largest_id = 0;
   Digest digest{};
-  Hashes deleted{};  // and not erased yet
+  std::uint64_t changed_at = 0;  // the last entry that says something of its rows
+  Hashes deleted{};              // and not erased yet
 
-  // All but `deleted`.
-  void become(const TableChange& change);
+  // As of the entry `seq`. All but `deleted`.
+  void become(const TableChange& change, std::uint64_t seq);
 };
 
 // Where a chain begins: behind the entry with this number and tag.
@@ -39,9 +51,9 @@ struct ChainBegin {
   std::uint64_t seq = 0;
   std::string tag;
   std::uint64_t epoch = 0;
-  std::string resume{};
-  std::uint64_t list = 0;
-  std::map<std::uint32_t, TableState> tables{};
+  std::string position{};
+  std::string list{};
+  std::map<TableId, TableState> tables{};
 };
 
 struct Break {
@@ -72,5 +84,29 @@ class Chain {
   ChainBegin at_;
   const VerifyingKeys& keys_;
 };
+
+// Of a table's filter, as the file of a checkpoint.
+struct Snapshot {
+  TableId table = 0;
+  std::uint64_t version = 0;
+  std::uint64_t seq = 0;  // all up to this entry is in it,
+  std::string tag{};      // and that is its tag
+  Digest digest{};
+  std::string name{};  // by which it is kept
+  std::uint64_t bytes = 0;
+  std::string hash{};  // of them
+
+  // Of the table alone: for the entries behind it.
+  ChainBegin begin() const;
+};
+
+struct Manifest {
+  ChainBegin begin;
+  std::vector<Snapshot> snapshots;
+
+  const Snapshot* find(TableId table) const;  // null: there is none
+};
+std::string signed_manifest(const Manifest& manifest, const SigningKey& key);
+std::optional<Manifest> read_manifest(std::string_view bytes, const VerifyingKeys& keys);
 
 }  // namespace cuckooguard::fleet

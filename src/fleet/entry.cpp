@@ -1,5 +1,7 @@
 #include "fleet/entry.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "text/little_endian.h"
@@ -36,6 +38,8 @@ void put_table(std::string& out, const TableChange& table) {
   put(out, table.version);
   put(out, static_cast<std::uint8_t>(table.is_ready));
   put_text(out, table.why);
+  put(out, table.largest_id);
+  put_text(out, table.isolated);
   put_hashes(out, table.inserted);
   put_hashes(out, table.deleted);
   put_hashes(out, table.erased);
@@ -46,10 +50,12 @@ void put_table(std::string& out, const TableChange& table) {
 
 TableChange take_table(Cursor& cursor) {
   TableChange table;
-  table.table = cursor.take<std::uint32_t>();
+  table.table = cursor.take<TableId>();
   table.version = cursor.take<std::uint64_t>();
   table.is_ready = cursor.take<std::uint8_t>() != 0;
   table.why = cursor.take_text();
+  table.largest_id = cursor.take<std::uint64_t>();
+  table.isolated = cursor.take_text();
   table.inserted = take_hashes(cursor);
   table.deleted = take_hashes(cursor);
   table.erased = take_hashes(cursor);
@@ -59,19 +65,15 @@ TableChange take_table(Cursor& cursor) {
   return table;
 }
 
-std::string signed_words(std::string_view tag) {
-  return std::string(kDomain).append(tag);
-}
-
 std::optional<Entry> entry_in(std::string_view text) {
   Cursor cursor(text);
   Entry entry;
   entry.seq = cursor.take<std::uint64_t>();
   entry.epoch = cursor.take<std::uint64_t>();
   entry.before = cursor.bytes(kHashBytes);
-  entry.resume = cursor.take_text();
+  entry.position = cursor.take_text();
   entry.root = cursor.take_text();
-  entry.list = cursor.take<std::uint64_t>();
+  entry.list = cursor.take_text();
   const auto tables = cursor.take<std::uint32_t>();
   if (tables > kTablesMax) {
     return std::nullopt;
@@ -84,14 +86,28 @@ std::optional<Entry> entry_in(std::string_view text) {
 
 }  // namespace
 
+NetChange::NetChange(const TableChange& change) : inserted(change.inserted), erased(change.erased) {
+  if (inserted.empty() || erased.empty()) {
+    return;
+  }
+  std::ranges::sort(inserted);
+  std::ranges::sort(erased);
+  std::vector<std::uint64_t> comes;
+  std::vector<std::uint64_t> goes;
+  std::ranges::set_difference(inserted, erased, std::back_inserter(comes));
+  std::ranges::set_difference(erased, inserted, std::back_inserter(goes));
+  inserted = std::move(comes);
+  erased = std::move(goes);
+}
+
 std::string text_of(const Entry& entry) {
   std::string out;
   put(out, entry.seq);
   put(out, entry.epoch);
   out += entry.before;
-  put_text(out, entry.resume);
+  put_text(out, entry.position);
   put_text(out, entry.root);
-  put(out, entry.list);
+  put_text(out, entry.list);
   put(out, static_cast<std::uint32_t>(entry.tables.size()));
   for (const TableChange& table : entry.tables) {
     put_table(out, table);
@@ -100,23 +116,16 @@ std::string text_of(const Entry& entry) {
 }
 
 std::string signed_bytes(std::string_view text, const SigningKey& key) {
-  return std::string(text).append(key.sign(signed_words(hash_of(text))));
+  return with_signature(kDomain, text, key);
 }
 
 std::optional<SignedEntry> read_entry(std::string_view bytes, const VerifyingKeys& keys) {
-  if (bytes.size() < kSignatureBytes || bytes.size() > kEntryBytesMax) {
-    return std::nullopt;
-  }
-  const std::string_view text = bytes.substr(0, bytes.size() - kSignatureBytes);
-  std::string tag = hash_of(text);
-  if (!keys.has_signed(signed_words(tag), bytes.substr(text.size()))) {
-    return std::nullopt;
-  }
-  auto entry = entry_in(text);
+  auto read = bytes.size() <= kEntryBytesMax ? read_signed(kDomain, bytes, keys) : std::nullopt;
+  auto entry = read ? entry_in(read->text) : std::nullopt;
   if (!entry) {
     return std::nullopt;
   }
-  return SignedEntry{.entry = *std::move(entry), .tag = std::move(tag)};
+  return SignedEntry{.entry = *std::move(entry), .tag = std::move(read->tag)};
 }
 
 }  // namespace cuckooguard::fleet

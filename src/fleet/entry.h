@@ -3,7 +3,7 @@
 // Entries are a chain: each names the tag of its predecessor, and so the state that it is to be
 // applied to. Their numbers are dense. A tag is the hash of the text; the signature is of the tag.
 //
-//   text    u64 seq, u64 epoch, 32 bytes before, text resume, text root, u64 list,
+//   text    u64 seq, u64 epoch, 32 bytes before, text position, text root, text list,
 //           u32 how many tables, each: TableChange
 //   bytes   text, 64 bytes of signature
 //
@@ -19,56 +19,51 @@
 #include <string_view>
 #include <vector>
 
+#include "filter/cuckoo_filter.h"
 #include "fleet/signature.h"
 
 namespace cuckooguard::fleet {
 
-inline constexpr std::size_t kEntryBytesMax = std::size_t{8} << 20U;
+inline constexpr std::size_t kEntryBytesMax = std::size_t{64} << 20U;
 inline constexpr std::uint32_t kTablesMax = 65536;
 
-// What a table's filter has been given, whatever it makes of it: how many, and the sum of their
-// hashes modulo 2^128. In which order does not matter.
-struct Digest {
-  std::uint64_t count = 0;
-  std::uint64_t sum = 0;
-  std::uint64_t sum_high = 0;
+using filter::Digest;
 
-  void add(std::uint64_t hash) {
-    ++count;
-    sum += hash;
-    sum_high += sum < hash ? 1U : 0U;
-  }
-  void remove(std::uint64_t hash) {
-    --count;
-    sum_high -= sum < hash ? 1U : 0U;
-    sum -= hash;
-  }
-  bool operator==(const Digest&) const = default;
-};
+// Builders of the same database give a table the same number.
+using TableId = std::uint64_t;
 
-// A table is known by a number, which the list of tables gives it. Its filter is made anew from
-// time to time: its version is another one then, and both are given what follows.
-//
 // A row that goes is deleted first, by its transaction; it is erased from the filter when its
 // deletion is known to be visible to all, which may be some entries later.
 struct TableChange {
-  std::uint32_t table = 0;
-  std::uint64_t version = 0;  // that is to be used
-  bool is_ready = false;      // else its namespace passes
-  std::string why{};          // if it is not; for people
+  TableId table = 0;
+  // Of its rows: the number of the entry in which they are as a snapshot has them; each later entry
+  // says what comes to them. 0: there is none, and what happens to the table is not said.
+  std::uint64_t version = 0;
+  bool is_ready = false;         // else its keys pass
+  std::string why{};             // if it is not; for people
+  std::uint64_t largest_id = 0;  // that is known, of ids that grow
+  std::string isolated{};        // rows; empty: those of before
   std::vector<std::uint64_t> inserted{};
   std::vector<std::uint64_t> deleted{};  // and will be erased
   std::vector<std::uint64_t> erased{};   // after the insertions
   Digest digest{};                       // after all that
 };
 
+// What it comes to for a filter: without what comes and goes, of which a filter would keep copies.
+struct NetChange {
+  explicit NetChange(const TableChange& change);
+
+  std::vector<std::uint64_t> inserted;
+  std::vector<std::uint64_t> erased;
+};
+
 struct Entry {
   std::uint64_t seq = 0;
   std::uint64_t epoch = 0;  // of the builder that has made it
   std::string before;       // the predecessor's tag
-  std::string resume;       // how far the database's log is in it, as a builder goes on from there
+  std::string position;     // how far the database's log is in it
   std::string root;         // of the questions that it answers; empty: none
-  std::uint64_t list = 0;   // which tables there are: the number of their list
+  std::string list;         // which tables there are, in their builder's words; empty: as before
   std::vector<TableChange> tables;
 };
 

@@ -5,33 +5,32 @@
 
 namespace cuckooguard::fleet {
 
-void Publisher::insert(std::uint32_t table, std::uint64_t hash) {
+void Publisher::insert(TableId table, std::uint64_t hash) {
   note({.sort = Sort::insertion, .table = table, .hash = hash});
 }
 
-void Publisher::erase_later(std::uint32_t table, std::uint64_t hash) {
+void Publisher::erase_later(TableId table, std::uint64_t hash) {
   ++deleted_[table][hash];
   note({.sort = Sort::deletion, .table = table, .hash = hash});
 }
 
-void Publisher::erase(std::uint32_t table, std::uint64_t hash) {
+void Publisher::erase(TableId table, std::uint64_t hash) {
   take_one(deleted_[table], hash);
   if (is_publishing()) {  // else it is seen when this takes over
     note({.sort = Sort::erasure, .table = table, .hash = hash});
   }
 }
 
-void Publisher::set_state(std::uint32_t table,
-                          std::uint64_t version,
-                          bool is_ready,
-                          std::string_view why,
-                          const Digest& digest) {
-  note({.sort = Sort::state,
-        .table = table,
-        .hash = version,
-        .is_ready = is_ready,
-        .why = std::string(why),
-        .digest = digest});
+void Publisher::anew(TableId table) {
+  deleted_.erase(table);
+  told_.insert(table);
+  note({.sort = Sort::anew, .table = table});
+}
+
+void Publisher::lost(TableId table) {
+  deleted_.erase(table);
+  told_.erase(table);
+  note({.sort = Sort::anew, .table = table});
 }
 
 void Publisher::note(Operation operation) {
@@ -42,20 +41,54 @@ void Publisher::note(Operation operation) {
     begins_at_.reset();
     fenced();
   }
-  journal_.push_back(std::move(operation));
+  journal_.push_back(operation);
   ++unmarked_;
 }
 
-void Publisher::mark(std::string_view resume) {
+void Publisher::set_facts(TableId table, Facts facts) {
+  Facts& known = facts_[table];
+  if (known != facts) {
+    known = std::move(facts);
+    news_.insert(table);
+  }
+}
+
+void Publisher::forget(TableId table) {
+  lost(table);
+  facts_.erase(table);
+  news_.insert(table);
+}
+
+void Publisher::set_list(std::string list) {
+  is_list_news_ = is_list_news_ || list != list_;
+  list_ = std::move(list);
+}
+
+void Publisher::mark(std::string_view position) {
+  if (unmarked_ > limits_.operations) {
+    shorten_transaction();
+  }
   if (!begins_at_ && unmarked_ == journal_.size()) {
     // The first since it is not known what came before: what it has is not known either.
     journal_.clear();
-    begins_at_ = resume;
+    begins_at_ = position;
   } else {
-    marks_.push_back({.operations = unmarked_, .resume = std::string(resume)});
+    marks_.push_back({.operations = unmarked_, .position = std::string(position)});
   }
   unmarked_ = 0;
-  reached_ = resume;
+  reached_ = position;
+}
+
+// What it does to its tables is not said: they are cut again.
+void Publisher::shorten_transaction() {
+  std::set<TableId> tables;
+  for (; unmarked_ > 0; --unmarked_) {
+    tables.insert(journal_.back().table);
+    journal_.pop_back();
+  }
+  for (const TableId table : tables) {
+    note({.sort = Sort::anew, .table = table});
+  }
 }
 
 void Publisher::proven(TimePoint at) {
@@ -72,7 +105,7 @@ void Publisher::follow(const ChainBegin& chain) {
   kept_.clear();
   kept_bytes_ = 0;
   waiting_ = 0;
-  while (!marks_.empty() && covers_(at_.resume, marks_.front().resume)) {
+  while (!marks_.empty() && covers_(at_.position, marks_.front().position)) {
     drop_mark();
   }
 }
@@ -80,20 +113,38 @@ void Publisher::follow(const ChainBegin& chain) {
 void Publisher::drop_mark() {
   const auto end = journal_.begin() + static_cast<std::ptrdiff_t>(marks_.front().operations);
   journal_.erase(journal_.begin(), end);
-  begins_at_ = std::move(marks_.front().resume);
+  begins_at_ = std::move(marks_.front().position);
   marks_.pop_front();
 }
 
 bool Publisher::can_take_over() const {
-  return begins_at_ && unmarked_ == 0 && covers_(at_.resume, *begins_at_) &&
-         covers_(reached_, at_.resume);
+  return begins_at_ && covers_(at_.position, *begins_at_) && covers_(reached_, at_.position);
 }
 
+// Of all tables it says itself what it knows; what it does not tell of ends.
 void Publisher::take_over(std::uint64_t epoch) {
   epoch_ = epoch;
   is_first_entry_ = true;
-  list_ = std::max(list_, at_.list);
+  is_list_news_ = true;
+  for (const auto& [table, state] : at_.tables) {
+    news_.insert(table);
+    if (!told_.contains(table)) {  // before anything is said of what comes behind the log's end
+      journal_.push_front({.sort = Sort::anew, .table = table});
+      ++(marks_.empty() ? unmarked_ : marks_.front().operations);
+    }
+  }
+  for (const auto& [table, facts] : facts_) {
+    news_.insert(table);
+  }
   questions_.clear();
+}
+
+void Publisher::begin(std::uint64_t epoch, std::uint64_t seq, std::string tag) {
+  while (!marks_.empty()) {
+    drop_mark();
+  }
+  follow({.seq = seq, .tag = std::move(tag), .epoch = epoch, .position = reached_});
+  take_over(epoch);
 }
 
 void Publisher::fenced() {
@@ -101,7 +152,15 @@ void Publisher::fenced() {
   questions_.clear();
 }
 
-TableChange& Publisher::change_of(Changes& changes, std::uint32_t table) {
+std::uint64_t Publisher::version_of(const Changes& changes, TableId table) const {
+  if (const auto changed = changes.find(table); changed != changes.end()) {
+    return changed->second.version;
+  }
+  const auto known = at_.tables.find(table);
+  return known == at_.tables.end() ? 0 : known->second.version;
+}
+
+TableChange& Publisher::change_of(Changes& changes, TableId table) {
   const auto [found, is_new] = changes.try_emplace(table);
   if (is_new) {
     const TableState& state = at_.tables[table];
@@ -109,12 +168,16 @@ TableChange& Publisher::change_of(Changes& changes, std::uint32_t table) {
                      .version = state.version,
                      .is_ready = state.is_ready,
                      .why = state.why,
+                     .largest_id = state.largest_id,
                      .digest = state.digest};
   }
   return found->second;
 }
 
 void Publisher::gather(const Operation& operation, Changes& changes) {
+  if (version_of(changes, operation.table) == 0) {
+    return;
+  }
   Hashes& deleted = at_.tables[operation.table].deleted;
   // Or the one before has erased it already.
   if (operation.sort == Sort::erasure && !take_one(deleted, operation.hash)) {
@@ -134,25 +197,24 @@ void Publisher::gather(const Operation& operation, Changes& changes) {
       change.erased.push_back(operation.hash);
       change.digest.remove(operation.hash);
       break;
-    case Sort::state:
-      if (change.version != operation.hash) {
-        change.version = operation.hash;
-        change.digest = operation.digest;
-      }
-      change.is_ready = operation.is_ready;
-      change.why = operation.why;
+    case Sort::anew:
+      change = {.table = operation.table,
+                .is_ready = change.is_ready,
+                .why = std::move(change.why),
+                .largest_id = change.largest_id};
+      deleted.clear();
       break;
   }
 }
 
-void Publisher::gather(Changes& changes, std::string& resume) {
+void Publisher::gather(Changes& changes, std::string& position) {
   std::size_t operations = 0;
   while (!marks_.empty() && operations < limits_.operations) {
     operations += marks_.front().operations;
     for (std::size_t i = 0; i < marks_.front().operations; ++i) {
       gather(journal_[i], changes);
     }
-    resume = marks_.front().resume;
+    position = marks_.front().position;
     drop_mark();
   }
 }
@@ -174,13 +236,16 @@ void Publisher::erase_what_is_gone(Changes& changes) {
   }
 }
 
-bool Publisher::is_as_published() const {
-  return is_publishing() && !is_first_entry_ && waiting_ == 0 && marks_.empty() && unmarked_ == 0 &&
-         std::ranges::all_of(at_.tables, [&](const auto& table) {
-           const auto here = deleted_.find(table.first);
-           return here == deleted_.end() ? table.second.deleted.empty()
-                                         : here->second == table.second.deleted;
-         });
+void Publisher::add_facts(Changes& changes) {
+  for (const TableId table : std::exchange(news_, {})) {
+    const auto found = facts_.find(table);
+    const Facts facts = found == facts_.end() ? Facts{.why = "it is not followed"} : found->second;
+    TableChange& change = change_of(changes, table);
+    change.is_ready = facts.is_ready;
+    change.why = facts.why;
+    change.largest_id = facts.largest_id;
+    change.isolated = facts.isolated;
+  }
 }
 
 const Publisher::Draft* Publisher::next(bool is_due) {
@@ -189,31 +254,34 @@ const Publisher::Draft* Publisher::next(bool is_due) {
   }
   if (waiting_ == 0) {
     Changes changes;
-    std::string resume = at_.resume;
+    std::string position = at_.position;
     const bool has_marks = !marks_.empty();
-    gather(changes, resume);
-    const bool is_all = marks_.empty();
-    if (is_first_entry_ && is_all) {
-      erase_what_is_gone(changes);
-      is_first_entry_ = false;
+    gather(changes, position);
+    const bool is_all = marks_.empty() && unmarked_ == 0;
+    const bool has_list = is_all && is_list_news_;
+    if (is_all) {
+      if (std::exchange(is_first_entry_, false)) {
+        erase_what_is_gone(changes);
+      }
+      add_facts(changes);
     }
     const bool answers =
         is_all && !questions_.empty() && proven_at_ && *proven_at_ >= questions_at_;
-    if (!has_marks && changes.empty() && !answers && !is_due) {
+    if (!has_marks && changes.empty() && !has_list && !answers && !is_due) {
       return nullptr;
     }
-    draft(std::move(changes), std::move(resume), answers);
+    draft(std::move(changes), std::move(position), answers);
   }
   return &kept_[kept_.size() - waiting_];
 }
 
-void Publisher::draft(Changes changes, std::string resume, bool answers) {
+void Publisher::draft(Changes changes, std::string position, bool answers) {
   Entry entry{.seq = at_.seq + 1,
               .epoch = epoch_,
               .before = at_.tag,
-              .resume = std::move(resume),
+              .position = std::move(position),
               .root = {},
-              .list = list_,
+              .list = std::exchange(is_list_news_, false) ? list_ : std::string(),
               .tables = {}};
   Draft draft{.seq = entry.seq, .epoch = epoch_, .before = at_.tag, .tag = {}, .bytes = {}};
   if (answers) {
@@ -224,7 +292,7 @@ void Publisher::draft(Changes changes, std::string resume, bool answers) {
     draft.paths = std::move(all.paths);
   }
   for (auto& [number, change] : changes) {
-    at_.tables[number].become(change);
+    at_.tables[number].become(change, entry.seq);
     entry.tables.push_back(std::move(change));
   }
   const std::string text = text_of(entry);
@@ -233,8 +301,10 @@ void Publisher::draft(Changes changes, std::string resume, bool answers) {
   at_.seq = entry.seq;
   at_.tag = draft.tag;
   at_.epoch = epoch_;
-  at_.resume = std::move(entry.resume);
-  at_.list = entry.list;
+  at_.position = std::move(entry.position);
+  if (!entry.list.empty()) {
+    at_.list = std::move(entry.list);
+  }
   kept_bytes_ += draft.bytes.size();
   kept_.push_back(std::move(draft));
   ++waiting_;
@@ -259,6 +329,48 @@ bool Publisher::lost(std::uint64_t last_seq, std::string_view last_tag) {
   }
   waiting_ = static_cast<std::size_t>(kept_.end() - follows);
   return true;
+}
+
+void Publisher::gather_all() {
+  while (!marks_.empty() || is_first_entry_) {
+    Changes changes;
+    std::string position = at_.position;
+    gather(changes, position);
+    if (marks_.empty() && std::exchange(is_first_entry_, false)) {
+      erase_what_is_gone(changes);
+    }
+    draft(std::move(changes), std::move(position));
+  }
+}
+
+std::optional<Publisher::Cut> Publisher::cut(TableId table, const Digest& digest) {
+  if (!is_publishing() || unmarked_ > 0) {
+    return std::nullopt;
+  }
+  gather_all();
+  const TableState& state = at_.tables[table];
+  if (!state.deleted.empty() || !deleted_[table].empty()) {
+    return std::nullopt;
+  }
+  const bool is_published = state.version != 0;
+  const bool is_right = is_published && state.digest == digest;
+  if (!is_right) {
+    Changes changes;
+    TableChange& change = change_of(changes, table);
+    change.version = at_.seq + 1;
+    change.digest = digest;
+    draft(std::move(changes), at_.position);
+  }
+  return Cut{.version = at_.tables[table].version,
+             .seq = at_.seq,
+             .tag = at_.tag,
+             .was_wrong = is_published && !is_right};
+}
+
+bool Publisher::wants_cut(TableId table) const {
+  const auto facts = facts_.find(table);
+  return is_publishing() && facts != facts_.end() && facts->second.is_ready &&
+         version_of({}, table) == 0;
 }
 
 }  // namespace cuckooguard::fleet

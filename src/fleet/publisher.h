@@ -1,23 +1,29 @@
 // What a builder appends to its fleet's log: a state machine without I/O. The builder tells it what
 // it does to its filters, and it says which entry is next.
 //
-//   insert, erase_later, erase, set_state … mark(resume)   the database's log, a transaction each
-//   questions_read(questions, when) … proven(when)          its own freshness
+//   insert, erase_later, erase … mark(position)     the database's log, a transaction each
+//   set_facts … proven(when)                        what is known of the tables, as of then
+//   questions_read(questions, when)
 //   next() ─▶ Draft ─▶ append ─▶ appended() │ lost() │ fenced()
+//   cut() ─▶ a snapshot, whose rows are as the log has them there
 //
-// An entry has whole transactions, up to the last mark, and says how far they go. So another
-// builder that has read the same log of the database goes on exactly there: as long as it does not
-// publish, it remembers what it has done itself since the entry that it has read last.
+// An entry has whole transactions, up to a mark, and says how far they go. So another builder that
+// has read the same log of the database goes on exactly there: as long as it does not publish, it
+// remembers what it has done itself since the entry that it has read last.
 //
 // An entry answers questions that were read before the one to the database began that has shown
-// that all is applied: none that was read later, however soon the entry comes.
+// that all is applied: none that was read later, however soon the entry comes. What is known of the
+// tables is in it.
+//
+// A table is published from a cut on, which gives it a version. Its filter has a digest of its own,
+// which every later cut compares with what was told: if they differ, the version ends there.
 //
 // What Redis has lost at its end is appended again, as it was. If Redis has none of the entries
-// that are kept for that, or too much has happened while it was away, the fleet begins anew: from a
-// snapshot, with follow() and take_over().
+// that are kept for that, or too much has happened while it was away, the fleet begins anew, with
+// begin(): nothing is published then until it is cut.
 //
 // Must: erase() of a row comes behind erase_later() of it, and both behind its insert(), if there
-//       was one.
+//       was one. lost() comes before the mark of the first change that is not told.
 // Threads:   one at a time. Lifetimes: the key outlives it. Errors: none.
 // Limits:    Limits.
 #pragma once
@@ -28,6 +34,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,12 +50,22 @@ class Publisher {
   struct Limits {
     std::size_t kept = 1024;  // entries that Redis has, to be appended again,
     std::size_t kept_bytes = std::size_t{16} << 20U;
-    std::size_t journal = std::size_t{1} << 22U;     // operations that are not published
-    std::size_t operations = std::size_t{1} << 18U;  // of an entry, and a transaction more
+    std::size_t journal = std::size_t{1} << 22U;  // operations that are not published
+    // Of an entry, and as many again; tables that a transaction changes more often are cut anew.
+    std::size_t operations = std::size_t{1} << 18U;
   };
 
   // Whether a log that has reached the first position has all up to the second.
   using Covers = std::function<bool(std::string_view reached, std::string_view position)>;
+
+  struct Facts {
+    bool is_ready = false;
+    std::string why{};
+    std::uint64_t largest_id = 0;
+    std::string isolated{};
+
+    bool operator==(const Facts&) const = default;
+  };
 
   struct Draft {
     std::uint64_t seq = 0;
@@ -60,22 +77,29 @@ class Publisher {
     std::vector<std::string> paths{};   // by these
   };
 
+  struct Cut {
+    std::uint64_t version = 0;
+    std::uint64_t seq = 0;  // all up to this entry is in it
+    std::string tag{};
+    bool was_wrong = false;  // other rows were told than there are
+  };
+
   Publisher(const SigningKey& key, Covers covers, const Limits& limits)
       : key_(key), covers_(std::move(covers)), limits_(limits) {}
 
   // --- what happens here ---
-  void insert(std::uint32_t table, std::uint64_t hash);
-  void erase_later(std::uint32_t table, std::uint64_t hash);
-  void erase(std::uint32_t table, std::uint64_t hash);
-  // `digest`: of the version, which may be another one than before.
-  void set_state(std::uint32_t table,
-                 std::uint64_t version,
-                 bool is_ready,
-                 std::string_view why,
-                 const Digest& digest);
-  void set_list(std::uint64_t list) { list_ = list; }
+  void insert(TableId table, std::uint64_t hash);
+  void erase_later(TableId table, std::uint64_t hash);
+  void erase(TableId table, std::uint64_t hash);
+  // Its rows are others than what was told until now, and none waits to be erased; from here on all
+  // changes are told,
+  void anew(TableId table);
+  void lost(TableId table);  // or no more
+  void set_facts(TableId table, Facts facts);
+  void forget(TableId table);  // it has gone
+  void set_list(std::string list);
   // All until now is what the database's log has up to there.
-  void mark(std::string_view resume);
+  void mark(std::string_view position);
   // All that was committed at this time is applied, and marked.
   void proven(TimePoint at);
   // Those that wait are to be answered before others are read.
@@ -88,6 +112,9 @@ class Publisher {
   // All that the log has is applied here, and what has come since is known.
   bool can_take_over() const;
   void take_over(std::uint64_t epoch);
+  // It is known how far its source is, so that a log may begin there.
+  bool can_begin() const { return begins_at_.has_value(); }
+  void begin(std::uint64_t epoch, std::uint64_t seq, std::string tag);
   bool is_publishing() const { return epoch_ != 0; }
   // Another one has taken over.
   void fenced();
@@ -96,38 +123,43 @@ class Publisher {
   // `is_due`: an empty one, too, so that followers see that somebody is there.
   const Draft* next(bool is_due);
   void appended();
+  bool is_all_appended() const { return waiting_ == 0; }
   // The last entry that Redis has: those behind it come again. False: it is none of these.
   bool lost(std::uint64_t last_seq, std::string_view last_tag);
 
-  // Filters here are as the log says. Not while something has happened that is not in it, nor soon
-  // after a take-over, while rows are here that the one before has erased already.
-  bool is_as_published() const;
+  // A snapshot is about to be taken of this table's filter, which has what was marked; its digest.
+  // Nothing: not now; rows wait to be erased, or it does not publish.
+  std::optional<Cut> cut(TableId table, const Digest& digest);
+  // It is ready, and not published for want of a cut.
+  bool wants_cut(TableId table) const;
+
   // What the log has, or will have when all drafts are appended.
   const ChainBegin& published() const { return at_; }
 
  private:
-  enum class Sort : std::uint8_t { insertion, deletion, erasure, state };
+  enum class Sort : std::uint8_t { insertion, deletion, erasure, anew };
   struct Operation {
     Sort sort = Sort::insertion;
-    std::uint32_t table = 0;
-    std::uint64_t hash = 0;  // of a state the version
-    bool is_ready = false;
-    std::string why{};
-    Digest digest{};
+    TableId table = 0;
+    std::uint64_t hash = 0;
   };
   struct Mark {
     std::size_t operations = 0;  // since the one before
-    std::string resume;
+    std::string position;
   };
-  using Changes = std::map<std::uint32_t, TableChange>;
+  using Changes = std::map<TableId, TableChange>;
 
   void note(Operation operation);
+  void shorten_transaction();
   void drop_mark();
-  void gather(Changes& changes, std::string& resume);
+  void gather(Changes& changes, std::string& position);
   void gather(const Operation& operation, Changes& changes);
-  TableChange& change_of(Changes& changes, std::uint32_t table);
+  void gather_all();
+  void add_facts(Changes& changes);
+  TableChange& change_of(Changes& changes, TableId table);
+  std::uint64_t version_of(const Changes& changes, TableId table) const;
   void erase_what_is_gone(Changes& changes);
-  void draft(Changes changes, std::string resume, bool answers);
+  void draft(Changes changes, std::string position, bool answers = false);
 
   const SigningKey& key_;
   Covers covers_;
@@ -135,14 +167,18 @@ class Publisher {
   ChainBegin at_;
   std::uint64_t epoch_ = 0;      // 0: it does not publish
   bool is_first_entry_ = false;  // since it does
-  std::uint64_t list_ = 0;
+  std::map<TableId, Facts> facts_;
+  std::set<TableId> news_;  // whose facts are not published
+  std::string list_;
+  bool is_list_news_ = false;
   std::deque<Operation> journal_;
   std::deque<Mark> marks_;
-  std::size_t unmarked_ = 0;                 // operations
-  std::optional<std::string> begins_at_;     // what the journal follows; nothing: what is not known
-  std::string reached_;                      // the last mark's
-  std::map<std::uint32_t, Hashes> deleted_;  // here, and not erased here
-  std::deque<Draft> kept_;                   // those that are in the log come first
+  std::size_t unmarked_ = 0;              // operations
+  std::optional<std::string> begins_at_;  // what the journal follows; nothing: what is not known
+  std::string reached_;                   // the last mark's
+  std::set<TableId> told_;                // whose changes are
+  std::map<TableId, Hashes> deleted_;     // here, and not erased here
+  std::deque<Draft> kept_;                // those that are in the log come first
   std::size_t kept_bytes_ = 0;
   std::size_t waiting_ = 0;  // of them, not in the log
   std::vector<Question> questions_;

@@ -26,6 +26,22 @@ std::optional<Answer> read_answer(std::string_view bytes) {
   return answer;
 }
 
+std::string bytes_of(const Ask& ask) {
+  std::string out = ask.nonce;
+  text::put(out, ask.seq);
+  text::put(out, ask.lacks);
+  return out;
+}
+
+std::optional<Ask> read_ask(std::string_view bytes) {
+  text::LittleEndianCursor cursor(bytes);
+  Ask ask;
+  ask.nonce = cursor.bytes(kNonceBytes);
+  ask.seq = cursor.take<std::uint64_t>();
+  ask.lacks = cursor.take<TableId>();
+  return cursor.at_end() ? std::optional(std::move(ask)) : std::nullopt;
+}
+
 void Replica::remember(std::string root) {
   if (past_.size() == kPastMax) {
     past_.pop_front();
@@ -39,6 +55,13 @@ std::expected<Entry, Break> Replica::take(std::string_view bytes) {
     remember(entry->root);
   }
   return entry;
+}
+
+bool Replica::has(TableId table) const {
+  const auto loaded = loaded_.find(table);
+  const auto known = at().tables.find(table);
+  return loaded != loaded_.end() && known != at().tables.end() && known->second.version != 0 &&
+         known->second.version == loaded->second;
 }
 
 std::expected<void, Break> Replica::compare(std::uint64_t last_seq,

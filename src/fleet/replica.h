@@ -1,7 +1,11 @@
 // A follower of a fleet's log: which entries are here, and as of when that is all there is.
 //
+//   take(entry) ─▶ to be applied to the filters of tables that it has()
+//   proven(answer) ─▶ these are fresh as of then, if they are ready
+//
 // It is a state machine without I/O: who drives it asks Redis for entries and for the answer to its
-// question, and applies the entries to filters.
+// question, and applies the entries to filters. A table that it does not have is loaded aside, from
+// a snapshot (chain.h) and the entries behind that, up to the same entry.
 //
 // Threads:   one. Lifetimes: the keys outlive it. Errors: Break.
 // Limits:    kPastMax entries are remembered; answers of earlier ones come too late, and a log that
@@ -11,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <expected>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +35,15 @@ struct Answer {
 std::string bytes_of(const Answer& answer);
 std::optional<Answer> read_answer(std::string_view bytes);
 
+// With a follower's question, beside it.
+struct Ask {
+  std::string nonce;
+  std::uint64_t seq = 0;  // the last entry that it has
+  TableId lacks = 0;      // a table whose snapshot, or the log behind that, is of no use; 0: none
+};
+std::string bytes_of(const Ask& ask);
+std::optional<Ask> read_ask(std::string_view bytes);
+
 class Replica {
  public:
   static constexpr std::size_t kPastMax = 1024;
@@ -48,6 +62,10 @@ class Replica {
 
   // What to write; `nonce` is of random bytes, `at` read before it is written.
   Question ask(std::string nonce, TimePoint at) { return questions_.ask(std::move(nonce), at); }
+  // Its filter, of this version, has all that at() says of the table.
+  void loaded(TableId table, std::uint64_t version) { loaded_[table] = version; }
+  bool has(TableId table) const;
+
   // All that was committed at this time is here: what has been taken until now. Nothing: it answers
   // no question, or the entry has yet to come.
   std::optional<TimePoint> proven(const Answer& answer);
@@ -64,6 +82,7 @@ class Replica {
   void remember(std::string root);
 
   Chain chain_;
+  std::map<TableId, std::uint64_t> loaded_;  // versions
   OwnQuestions questions_;
   std::deque<Past> past_;  // the last entries, and where the chain begins
 };

@@ -93,4 +93,22 @@ bool VerifyingKeys::has_signed(std::string_view text, std::string_view signature
   });
 }
 
+std::string with_signature(std::string_view domain, std::string_view text, const SigningKey& key) {
+  return std::string(text).append(key.sign(std::string(domain).append(hash_of(text))));
+}
+
+std::optional<SignedText> read_signed(std::string_view domain,
+                                      std::string_view bytes,
+                                      const VerifyingKeys& keys) {
+  if (bytes.size() < kSignatureBytes) {
+    return std::nullopt;
+  }
+  const std::string_view text = bytes.substr(0, bytes.size() - kSignatureBytes);
+  std::string tag = hash_of(text);
+  if (!keys.has_signed(std::string(domain).append(tag), bytes.substr(text.size()))) {
+    return std::nullopt;
+  }
+  return SignedText{.text = text, .tag = std::move(tag)};
+}
+
 }  // namespace cuckooguard::fleet

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,5 +55,18 @@ class VerifyingKeys {
  private:
   std::vector<Key> keys_;
 };
+
+// A text and its signature behind it. `domain`: what kind of text it is, so that the signature of
+// one kind is none of another.
+std::string with_signature(std::string_view domain, std::string_view text, const SigningKey& key);
+
+struct SignedText {
+  std::string_view text;
+  std::string tag;  // its hash
+};
+// Nothing: nobody has signed it.
+std::optional<SignedText> read_signed(std::string_view domain,
+                                      std::string_view bytes,
+                                      const VerifyingKeys& keys);
 
 }  // namespace cuckooguard::fleet

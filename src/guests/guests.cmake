@@ -67,7 +67,9 @@ cuckooguard_guest(CLUSTER "Redis Cluster and Sentinel"
   INCLUDES cluster/map.h topology/topology.h
   ADDS "guests.make_topology = topology::make_topology" "guests.served_slots = cluster::served_slots")
 cuckooguard_guest(FLEET "Fleets: one guard reads the database, many follow it"
-  ROOMS fleet)
+  ROOMS fleet fleet/builder fleet/follower
+  INCLUDES builder/publish.h follower/kind.h
+  ADDS "guests.kinds.push_back(&fleet::kFollowerKind)" "guests.make_publication = fleet::make_publication")
 
 list(REMOVE_DUPLICATES CUCKOOGUARD_GUEST_ROOMS)
 list(TRANSFORM CUCKOOGUARD_GUEST_ROOMS REPLACE ".*/" "" OUTPUT_VARIABLE CUCKOOGUARD_GUEST_ROOM_NAMES)

@@ -34,6 +34,7 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "failover",
     "filters_state",
     "filters_trouble",
+    "fleet",
     "hidden_by_lag",
     "hidden_row",
     "hidden_value",

@@ -38,12 +38,14 @@ Feed::Feed(const Target& target,
            std::string table,
            Observer& observer,
            Clock clock,
-           std::chrono::nanoseconds max_lag)
+           std::chrono::nanoseconds max_lag,
+           Publication& publication)
     : target_(target),
       live_(live),
       table_(std::move(table)),
       name_(target.settings.source.is_one_table() ? target.settings.name
                                                   : target.settings.name + "/" + table_),
+      published_(publication, published_number(target.settings.name, table_)),
       observer_(observer),
       clock_(std::move(clock)),
       max_lag_(max_lag),
@@ -102,6 +104,7 @@ void Feed::publish(FilterLoad::Loaded loaded) {
   }
   live_.publish(std::move(loaded.filter));
   if (has_isolated) {
+    published_.set_isolated(loaded.isolated);
     live_.set_isolated(std::move(loaded.isolated));
   }
   counts_published_isolated_ = true;
@@ -158,6 +161,7 @@ bool Feed::isolate(std::uint64_t hash, std::span<const std::optional<std::string
   filter::IsolatedRows next = known;
   next.add(hash, pattern);
   isolated_in_log_.add(hash, std::move(pattern));
+  published_.set_isolated(next);
   live_.set_isolated(std::move(next));
   if (!has_warned_of_isolated_) {
     warn_of_isolated(hash_.isolated_text(values));
@@ -242,12 +246,14 @@ void Feed::report_unless_refused(State state, std::string_view why) {
 Feeds::Feeds(std::span<const Target> targets,
              Observer& observer,
              const Clock& clock,
-             std::chrono::nanoseconds max_lag)
+             std::chrono::nanoseconds max_lag,
+             Publication& publication)
     : targets_(targets.begin(), targets.end()),
       reported_(targets.size()),
       observer_(&observer),
       clock_(clock),
-      max_lag_(max_lag) {
+      max_lag_(max_lag),
+      publication_(&publication) {
   for (const Target& target : targets_) {
     std::vector<std::string> named = target.settings.source.tables;
     const bool has_patterns = std::erase_if(named, config::is_table_pattern) > 0;
@@ -279,7 +285,7 @@ bool Feeds::add(const Target& target, const std::string& table) {
   if (live == nullptr) {
     return false;
   }
-  feeds_.emplace_back(target, *live, table, *observer_, clock_, max_lag_);
+  feeds_.emplace_back(target, *live, table, *observer_, clock_, max_lag_, *publication_);
   feeds_.back().snapshot_begins(snapshot_at_);
   return true;
 }
@@ -300,6 +306,7 @@ void Feeds::set_tables(const Target& target, std::span<const std::string> tables
     are_all_in = are_all_in && (has(target, table) || add(target, table));
   }
   target.parts.set_complete(are_all_in);
+  publication_->set_tables(target, are_all_in ? tables : std::span<const std::string>());
   target.parts.reclaim();
   std::string why;
   if (!are_all_in) {

@@ -9,6 +9,7 @@
 // and says so. Without any it passes, too.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +26,7 @@
 #include "filter/key_hash.h"
 #include "foreign/filter.h"
 #include "source/filter_load.h"
+#include "source/publication.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
@@ -78,9 +80,11 @@ class Feed {
        std::string table,
        Observer& observer,
        Clock clock,
-       std::chrono::nanoseconds max_lag);
+       std::chrono::nanoseconds max_lag,
+       Publication& publication = Publication::none());
 
   const Target& target() const { return target_; }
+  const PublishedTable& published() const { return published_; }
   filter::LiveFilter& live() { return live_; }
   const std::string& table() const { return table_; }
 
@@ -114,6 +118,8 @@ class Feed {
   // Isolated rows that the filter has no more need not be known. Not while the filter has yet to
   // hear of a row of which hash_of() was asked, or a load is going on.
   void forget_isolated();
+  // A row with this id has come, whose values are not known.
+  void see_id(std::uint64_t id) { largest_in_log_ = std::max(largest_in_log_, id); }
   // Rows with larger ids have come: to be told after they are in the filter.
   void follow_growth();
   // Once per max_lag at most: how fast ids grow, and so how many above the largest must pass.
@@ -143,6 +149,7 @@ class Feed {
   filter::LiveFilter& live_;
   std::string table_;
   std::string name_;  // for reports
+  PublishedTable published_;
   Observer& observer_;
   Clock clock_;
   std::chrono::nanoseconds max_lag_;
@@ -171,7 +178,8 @@ class Feeds {
   Feeds(std::span<const Target> targets,
         Observer& observer,
         const Clock& clock,
-        std::chrono::nanoseconds max_lag);
+        std::chrono::nanoseconds max_lag,
+        Publication& publication = Publication::none());
 
   auto begin() { return feeds_.begin(); }
   auto end() { return feeds_.end(); }
@@ -186,6 +194,7 @@ class Feeds {
   }
 
   std::span<const Target> targets() const { return targets_; }
+  Publication& publication() const { return *publication_; }
   // Also of the feeds that it will add.
   void snapshot_begins(TimePoint now);
   // From now on these are the namespace's tables, and no others. A new one passes until it is
@@ -205,6 +214,7 @@ class Feeds {
   Observer* observer_;
   Clock clock_;
   std::chrono::nanoseconds max_lag_;
+  Publication* publication_;
   TimePoint snapshot_at_{};
   std::list<Feed> feeds_;
 };

@@ -50,7 +50,10 @@ class RedisSession : boost::noncopyable {
   virtual ~RedisSession() = default;
 
   // An error, too, as soon as `upstream` leads elsewhere: what was read here is another Redis's.
-  virtual Answer ask(std::initializer_list<std::string_view> command) = 0;
+  virtual Answer ask(std::span<const std::string_view> command) = 0;
+  Answer ask(std::initializer_list<std::string_view> command) {
+    return ask(std::span(command.begin(), command.size()));
+  }
 };
 
 // To the Redis that has this key; any thread.
@@ -229,6 +232,8 @@ class Rescan final : public LookingFollower {
   int misses_ = 0;  // snapshots in a row that were outdated before they were in force
 };
 
+struct SourceKind;
+
 // What a source is made of. `targets` are valid for the call.
 struct SourceSettings {
   const config::Source& settings;
@@ -238,8 +243,10 @@ struct SourceSettings {
   Storage storage;
   OpenRedis redis{};                       // of those that read what Redis has
   filter::Questions* questions = nullptr;  // null: nobody wants any; outlives the source
+  Publication& publication = Publication::none();
+  std::span<const SourceKind* const> kinds{};  // all that there are
 
-  Feeds feeds() const { return {targets, observer, clock, settings.max_lag}; }
+  Feeds feeds() const { return {targets, observer, clock, settings.max_lag, publication}; }
   // `automatic`: the pace where the settings name none.
   Asking asking(std::chrono::milliseconds automatic) const {
     return {questions, settings.strict_every.value_or(automatic)};
@@ -286,6 +293,12 @@ struct SourceKind {
                                 const Clock& clock);
   // Opens nothing yet. Refusals: the configuration itself is wrong, whatever the database is.
   std::expected<SourceParts, std::vector<Refusal>> (*make)(const SourceSettings& settings);
+  // Whether a log that has been applied up to `position` has been up to `wanted`, if both are
+  // positions of such a log.
+  Reached (*reached)(std::string_view position, std::string_view wanted) =
+      [](std::string_view /*position*/, std::string_view /*wanted*/) {
+        return Reached::not_followed;
+      };
   // How many rows a namespace's tables have, and which filters they would be given, asked of the
   // database; in no order that means anything. Or a sentence: it cannot be reached, or a table not
   // be read.

@@ -84,7 +84,8 @@ StorageDirectory::StorageDirectory(std::string path,
                                    const filter::HashSecret& secret)
     : path_(std::move(path)), lock_(std::move(lock)), secret_(secret) {}
 
-std::expected<StorageDirectory, std::string> StorageDirectory::open(const std::string& path) {
+std::expected<StorageDirectory, std::string> StorageDirectory::open(
+    const std::string& path, const std::string& secret_file) {
   std::error_code error;
   std::filesystem::create_directory(path, error);
   if (error || !std::filesystem::is_directory(path)) {
@@ -105,7 +106,8 @@ std::expected<StorageDirectory, std::string> StorageDirectory::open(const std::s
                                ? path + " is in use by another process; give each its own folder"
                                : lock_path + ": cannot be locked: " + reason(errno));
   }
-  auto secret = TRY(filter::read_or_create_secret(path + "/secret"));
+  auto secret = TRY(secret_file.empty() ? filter::read_or_create_secret(path + "/secret")
+                                        : filter::read_secret(secret_file, true));
   for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
     if (is_left_over(entry.path().filename().string())) {
       std::filesystem::remove(entry.path(), error);

@@ -26,7 +26,9 @@ class StorageDirectory {
  public:
   // Makes the folder, if its parent is there, and removes what a killed process has left half
   // written.
-  static std::expected<StorageDirectory, std::string> open(const std::string& path);
+  // `secret_file`: of which its secret is; empty: its own.
+  static std::expected<StorageDirectory, std::string> open(const std::string& path,
+                                                           const std::string& secret_file = {});
 
   const filter::HashSecret& secret() const { return secret_; }
   std::string filter_path(std::string_view source,

@@ -38,6 +38,7 @@ TEST(DocumentedSettings, the_file_as_it_is_has_the_programs_defaults) {
   EXPECT_TRUE(loaded->sources.empty());
   EXPECT_TRUE(loaded->namespaces.empty());
   EXPECT_EQ(loaded->filters, defaults.filters);
+  EXPECT_EQ(loaded->fleet, defaults.fleet);
   EXPECT_EQ(loaded->storage, defaults.storage);
   EXPECT_EQ(loaded->limits, defaults.limits);
   EXPECT_EQ(loaded->admin, defaults.admin);

@@ -286,5 +286,23 @@ TEST(ReadSource, a_source_of_no_type_is_told_each_key_of_all_types_once) {
   EXPECT_EQ(errors[1].find("path,"), errors[1].rfind("path,"));
 }
 
+TEST(ReadSource, a_fleet_needs_what_its_guards_have_in_common) {
+  const std::string shop =
+      "sources:\n"
+      "  shop: { type: mysql, addresses: db:1, user: u, database: d, publish: redis }\n";
+  EXPECT_THAT(testing::errors_of(shop),
+              UnorderedElementsAre(HasSubstr("sources.shop needs fleet.public_key_files"),
+                                   HasSubstr("sources.shop needs fleet.signing_key_file"),
+                                   HasSubstr("sources.shop needs storage.secret_file"),
+                                   HasSubstr("sources.shop needs storage.directory")));
+  const Config config = testing::config_of(shop +
+                                           "  other: { type: fleet, name: far }\n"
+                                           "fleet: { signing_key_file: /k, public_key_files: /p }\n"
+                                           "storage: { directory: /d, secret_file: /s }\n");
+  EXPECT_EQ(config.sources[0].fleet, config.fleet);
+  EXPECT_EQ(std::get<FleetSource>(config.sources[1].kind),
+            (FleetSource{.name = "far", .fleet = config.fleet}));
+}
+
 }  // namespace
 }  // namespace cuckooguard::config

@@ -28,15 +28,15 @@ inline const std::array<SourceExample, std::variant_size_v<SourceOfType>> kSourc
         .defaults = [](const SourceOfType& other) -> SourceOfType {
           return SqliteSource{.path = std::get<SqliteSource>(other).path};
         }},
-    SourceExample{
-        .yaml =
-            "  main: { type: mysql, addresses: ['db:1', 'unix:/x y'], user: null_, "
-            "database: 'null', tls: verified, ca_file: /ca.pem, server_id: 7, max_lag: 2500ms }\n",
-        .defaults = [](const SourceOfType& other) -> SourceOfType {
-          const auto& mysql = std::get<MysqlSource>(other);
-          return MysqlSource{
-              .addresses = mysql.addresses, .user = mysql.user, .database = mysql.database};
-        }},
+    SourceExample{.yaml = "  main: { type: mysql, addresses: ['db:1', 'unix:/x y'], user: null_, "
+                          "database: 'null', tls: verified, ca_file: /ca.pem, server_id: 7, "
+                          "max_lag: 2500ms, publish: redis }\n",
+                  .defaults = [](const SourceOfType& other) -> SourceOfType {
+                    const auto& mysql = std::get<MysqlSource>(other);
+                    return MysqlSource{.addresses = mysql.addresses,
+                                       .user = mysql.user,
+                                       .database = mysql.database};
+                  }},
     SourceExample{
         .yaml = "  pg: { type: postgres, addresses: [db, '[::1]:1'], user: u, database: d, "
                 "schema: 'A b', publication: p, slot: my_slot, tls: required, password_file: /p, "
@@ -59,6 +59,11 @@ inline const std::array<SourceExample, std::variant_size_v<SourceOfType>> kSourc
           const auto& bloom = std::get<BloomSource>(other);
           return BloomSource{.format = &foreign::kGoZero, .key = bloom.key, .bits = bloom.bits};
         }},
+    SourceExample{.yaml = "  sidecar: { type: fleet, name: 'a b', max_lag: 3s }\n",
+                  .defaults = [](const SourceOfType& other) -> SourceOfType {
+                    const auto& followed = std::get<FleetSource>(other);
+                    return FleetSource{.name = followed.name, .fleet = followed.fleet};
+                  }},
 };
 
 }  // namespace cuckooguard::config::testing

@@ -30,6 +30,7 @@ TEST(FilterFileWrite, what_was_written_is_read_back_for_every_layout_and_delete_
       EXPECT_EQ(file->label.created, 1'700'000'000);
       EXPECT_EQ(file->filter->stats().items, filter.stats().items);
       EXPECT_EQ(file->filter->stats().fingerprints, filter.stats().fingerprints);
+      EXPECT_EQ(file->filter->digest(), filter.digest());
       EXPECT_EQ(file->filter->stats().bytes, filter.stats().bytes);
       EXPECT_EQ(file->filter->sizing().capacity(), filter.sizing().capacity());
       for (std::uint64_t i = 0; i < 400'000; i += 7) {

@@ -14,13 +14,15 @@ Entry an_entry() {
   Entry entry{.seq = 7,
               .epoch = 2,
               .before = std::string(kHashBytes, 'b'),
-              .resume = "mysql\n0-1-5\n",
+              .position = "0-1-5",
               .root = std::string(kHashBytes, 'r'),
-              .list = 3,
+              .list = "tables",
               .tables = {}};
   entry.tables.push_back({.table = 1,
                           .version = 9,
                           .is_ready = true,
+                          .largest_id = 12,
+                          .isolated = "rows",
                           .inserted = {1, 2},
                           .deleted = {3},
                           .erased = {4},
@@ -38,6 +40,7 @@ TEST(Entry, is_read_as_it_was_written) {
   EXPECT_EQ(read->tag, hash_of(text));
   EXPECT_EQ(read->entry.tables[0].deleted, std::vector<std::uint64_t>{3});
   EXPECT_EQ(read->entry.tables[0].digest, (Digest{.count = 5, .sum = 6, .sum_high = 7}));
+  EXPECT_EQ(read->entry.tables[0].isolated, "rows");
   EXPECT_EQ(read->entry.tables[1].why, "a sentence");
 }
 
@@ -64,6 +67,12 @@ TEST(Entry, one_that_is_signed_and_none_all_the_same_is_nothing) {
     EXPECT_FALSE(read_entry(signed_bytes(text.substr(0, at), key), keys)) << at;
   }
   EXPECT_FALSE(read_entry(signed_bytes(text + "x", key), keys));
+}
+
+TEST(NetChange, is_without_what_comes_and_goes_as_often) {
+  const NetChange net({.inserted = {5, 1, 5, 2}, .erased = {5, 3, 1, 1}});
+  EXPECT_EQ(net.inserted, (std::vector<std::uint64_t>{2, 5}));
+  EXPECT_EQ(net.erased, (std::vector<std::uint64_t>{1, 3}));
 }
 
 TEST(Digest, does_not_depend_on_the_order_and_carries) {

@@ -8,16 +8,12 @@ namespace cuckooguard::fleet {
 namespace {
 
 constexpr FleetWorld::Time kHeartbeat = 200'000;
-constexpr FleetWorld::Time kBaseEvery = 500'000;
+constexpr FleetWorld::Time kManifestEvery = 500'000;
+constexpr FleetWorld::Time kCutAgainAfter = 300'000;
 
 bool covers(std::string_view reached, std::string_view position) {
   return !reached.empty() && !position.empty() &&
          std::stoull(std::string(reached)) >= std::stoull(std::string(position));
-}
-
-template <typename Map>
-auto any_of(const Map& map, std::uint64_t chance) {
-  return std::next(map.begin(), static_cast<std::ptrdiff_t>(chance % map.size()));
 }
 
 }  // namespace
@@ -127,6 +123,9 @@ void FleetWorld::act(Builder& builder) {
   if (is_calm() || random_.one_in(20)) {
     builder.node = master_;
   }
+  if (random_.one_in(is_calm() ? 20 : 60)) {
+    read_anew(builder);
+  }
   switch (random_.below(6)) {
     case 0:
     case 1:
@@ -144,39 +143,68 @@ void FleetWorld::act(Builder& builder) {
   }
 }
 
-// From its checkpoint.
+// From its checkpoints, each of which is as old as it is.
 void FleetWorld::start(Builder& builder) {
   builder.publisher = std::make_unique<Publisher>(
       key_, covers, Publisher::Limits{.kept = 4, .journal = 300, .operations = operations_max_});
-  builder.applied = builder.checkpoint.applied;
-  builder.filter = builder.checkpoint.filter;
+  builder.applied = builder.checkpoints[1].applied;
+  for (TableId table = 1; table <= kTables; ++table) {
+    builder.applied = std::min(builder.applied, builder.checkpoints[table].applied);
+    builder.since[table] = builder.checkpoints[table].applied;
+    builder.filter[table] = builder.checkpoints[table].rows;
+    builder.is_out_of_step[table] = false;
+  }
   builder.to_erase.clear();
   builder.question.reset();
   builder.chain.reset();
   builder.seen_at = now_;
   builder.publisher->mark(std::to_string(builder.applied));
+  for (TableId table = 1; table <= kTables; ++table) {
+    builder.publisher->anew(table);
+  }
+  builder.publisher->mark(std::to_string(builder.applied));
 }
 
 void FleetWorld::apply(Builder& builder) {
+  const auto is_told = [&](std::uint64_t hash) {
+    const TableId table = table_of(hash);
+    if (builder.applied < builder.since[table]) {
+      builder.publisher->anew(table);
+      return false;
+    }
+    return !builder.is_out_of_step[table];
+  };
   for (std::uint64_t most = random_.below(transactions_max_);
        most > 0 && builder.applied < log_.size();
        --most) {
     const Transaction& transaction = log_[builder.applied];
     for (const std::uint64_t hash : transaction.inserted) {
-      ++builder.filter[table_of(hash)][hash];
-      builder.publisher->insert(table_of(hash), hash);
+      if (is_told(hash)) {
+        ++builder.filter[table_of(hash)][hash];
+        builder.publisher->insert(table_of(hash), hash);
+      }
     }
     for (const std::uint64_t hash : transaction.deleted) {
-      builder.to_erase.push_back(hash);
-      builder.publisher->erase_later(table_of(hash), hash);
+      if (is_told(hash)) {
+        builder.to_erase.push_back(hash);
+        builder.publisher->erase_later(table_of(hash), hash);
+      }
     }
     ++builder.applied;
     builder.publisher->mark(std::to_string(builder.applied));
   }
   if (builder.question && builder.question->shown && builder.applied >= *builder.question->shown) {
-    builder.publisher->proven(point(builder.question->at));
-    builder.question.reset();
+    prove(builder);
   }
+}
+
+void FleetWorld::prove(Builder& builder) {
+  for (TableId table = 1; table <= kTables; ++table) {
+    const bool is_ready = !builder.is_out_of_step[table] && builder.applied >= builder.since[table];
+    builder.publisher->set_facts(table, {.is_ready = is_ready, .why = is_ready ? "" : "doubt"});
+  }
+  builder.publisher->proven(point(builder.question->at));
+  builder.question.reset();
 }
 
 void FleetWorld::erase(Builder& builder) {
@@ -184,19 +212,57 @@ void FleetWorld::erase(Builder& builder) {
   while (!builder.to_erase.empty() && random_.percent(95)) {
     const std::uint64_t hash = builder.to_erase.front();
     builder.to_erase.pop_front();
-    Rows& rows = builder.filter[table_of(hash)];
-    if (--rows[hash] == 0) {
-      rows.erase(hash);
-    }
+    take_one(builder.filter[table_of(hash)], hash);
     builder.publisher->erase(table_of(hash), hash);
     has_erased = true;
   }
   if (has_erased) {
     builder.publisher->mark(std::to_string(builder.applied));
   }
-  if (builder.to_erase.empty()) {
-    builder.checkpoint = {.applied = builder.applied, .filter = builder.filter};
+  keep(builder);
+}
+
+void FleetWorld::keep(Builder& builder) {
+  const TableId table = random_.between(1, kTables);
+  const bool waits = std::ranges::any_of(
+      builder.to_erase, [&](std::uint64_t hash) { return table_of(hash) == table; });
+  if (!waits && !builder.is_out_of_step[table] && builder.applied >= builder.since[table]) {
+    builder.checkpoints[table] = {.applied = builder.applied, .rows = builder.filter[table]};
   }
+}
+
+// A table that it does not understand any more is read from the database after a while.
+void FleetWorld::read_anew(Builder& builder) {
+  const TableId table = random_.between(1, kTables);
+  if (builder.applied < builder.since[table]) {
+    return;
+  }
+  if (!builder.is_out_of_step[table]) {
+    if (!is_calm()) {
+      builder.is_out_of_step[table] = true;
+      std::erase_if(builder.to_erase, [&](std::uint64_t hash) { return table_of(hash) == table; });
+      builder.publisher->lost(table);
+      builder.publisher->mark(std::to_string(builder.applied));
+    }
+    return;
+  }
+  Rows& rows = builder.filter[table];
+  rows.clear();
+  for (std::size_t i = 0; i < builder.applied; ++i) {
+    for (const std::uint64_t hash : log_[i].inserted) {
+      if (table_of(hash) == table) {
+        ++rows[hash];
+      }
+    }
+    for (const std::uint64_t hash : log_[i].deleted) {
+      if (table_of(hash) == table) {
+        rows.erase(hash);
+      }
+    }
+  }
+  builder.is_out_of_step[table] = false;
+  builder.publisher->anew(table);
+  builder.publisher->mark(std::to_string(builder.applied));
 }
 
 // It takes its time, so that the log may be longer by the answer.
@@ -214,13 +280,18 @@ void FleetWorld::publish(Builder& builder) {
     return;
   }
   Redis& redis = node_of(builder.node);
-  if (now_ - builder.base_at >= kBaseEvery) {
-    renew_base(builder);
+  cut(builder);
+  if (now_ - builder.manifest_at >= kManifestEvery) {
+    renew_manifest(builder);
   }
   if (builder.publisher->wants_questions() && !redis.asks.empty()) {
     std::vector<Question> questions;
-    for (const auto& [name, nonce] : redis.asks) {
-      questions.push_back({.name = name, .nonce = nonce});
+    for (const auto& [name, bytes] : redis.asks) {
+      const Ask ask = read_ask(bytes).value();
+      questions.push_back({.name = name, .nonce = ask.nonce});
+      if (ask.lacks != kNone && now_ - builder.cut_at[ask.lacks] > kCutAgainAfter) {
+        builder.snapshots.erase(ask.lacks);
+      }
     }
     builder.publisher->questions_read(std::move(questions), point(now_));
   }
@@ -231,24 +302,64 @@ void FleetWorld::publish(Builder& builder) {
   }
 }
 
-// What somebody has done to entries of before concerns nobody who begins behind them.
-void FleetWorld::renew_base(Builder& builder) {
-  Redis& redis = node_of(builder.node);
-  const ChainBegin& at = builder.publisher->published();
-  if (!builder.publisher->is_as_published() || !redis.meta || redis.meta->tag != at.tag ||
-      redis.meta->epoch > at.epoch) {
-    return;
-  }
-  for (const auto& [number, table] : at.tables) {
-    if (table.digest != digest_of(builder.filter[number])) {
+// Of what cannot be had, and now and then of what can.
+void FleetWorld::cut(Builder& builder) {
+  for (TableId table = 1; table <= kTables; ++table) {
+    const bool is_usable =
+        !builder.is_out_of_step[table] && builder.applied >= builder.since[table];
+    const bool is_wanted = builder.publisher->wants_cut(table) ||
+                           !builder.snapshots.contains(table) || random_.one_in(50);
+    if (!is_usable || !is_wanted) {
+      continue;
+    }
+    erase(builder);  // nothing is applied until that is done
+    const Rows& rows = builder.filter[table];
+    const auto cut = builder.publisher->cut(table, digest_of(rows));
+    if (!cut) {
+      continue;
+    }
+    if (cut->was_wrong) {
       note(builder.name + " has told of other rows than it has, at " + std::to_string(now_));
     }
+    const std::string name = std::to_string(files_.size());
+    files_[name] = rows;
+    builder.snapshots[table] = {.table = table,
+                                .version = cut->version,
+                                .seq = cut->seq,
+                                .tag = cut->tag,
+                                .digest = digest_of(rows),
+                                .name = name};
+    builder.cut_at[table] = now_;
+    builder.manifest_at = 0;
   }
-  builder.base_at = now_;
-  if (redis.base) {  // who is behind that one begins anew
-    redis.log.erase(redis.log.begin(), redis.log.upper_bound(redis.base->begin.seq));
+}
+
+void FleetWorld::renew_manifest(Builder& builder) {
+  Redis& redis = node_of(builder.node);
+  const ChainBegin& at = builder.publisher->published();
+  if (!builder.publisher->is_all_appended() || !redis.meta || redis.meta->epoch != at.epoch) {
+    return;
   }
-  redis.base = std::make_shared<Snapshot>(Snapshot{.begin = at, .filter = builder.filter});
+  builder.manifest_at = now_;
+  Manifest manifest{.begin = at, .snapshots = {}};
+  std::uint64_t oldest = at.seq;
+  for (const auto& [number, table] : at.tables) {
+    const auto found = builder.snapshots.find(number);
+    if (found == builder.snapshots.end() || found->second.version != table.version ||
+        table.version == 0) {
+      continue;
+    }
+    Snapshot& snapshot = found->second;
+    if (table.changed_at <= snapshot.seq) {  // it is as good as one of now
+      snapshot.seq = at.seq;
+      snapshot.tag = at.tag;
+    }
+    oldest = std::min(oldest, snapshot.seq);
+    manifest.snapshots.push_back(snapshot);
+  }
+  redis.manifest = signed_manifest(manifest, key_);
+  redis.log.erase(redis.log.begin(), redis.log.upper_bound(builder.manifest_before));
+  builder.manifest_before = oldest;
 }
 
 // As the script does it.
@@ -257,6 +368,8 @@ void FleetWorld::append(Builder& builder, const Publisher::Draft& draft) {
   archive_[draft.seq].push_back(draft.bytes);
   if (redis.meta && redis.meta->epoch > draft.epoch) {
     builder.publisher->fenced();
+    builder.snapshots.clear();
+    builder.chain.reset();
     builder.seen_at = now_;
     return;
   }
@@ -297,9 +410,14 @@ void FleetWorld::mistake(Redis& redis, const std::string& bytes) {
 
 void FleetWorld::follow_log(Builder& builder) {
   const Redis& redis = node_of(builder.node);
-  if (redis.base && (!builder.chain || !redis.log.contains(builder.chain->at().seq + 1))) {
-    if (!builder.chain || redis.base->begin.seq > builder.chain->at().seq) {
-      builder.chain = std::make_unique<Chain>(redis.base->begin, keys_);
+  const auto manifest = read_manifest(redis.manifest, keys_);
+  if (manifest && (!builder.chain || !redis.log.contains(builder.chain->at().seq + 1))) {
+    if (!builder.chain || manifest->begin.seq > builder.chain->at().seq) {
+      builder.chain = std::make_unique<Chain>(manifest->begin, keys_);
+      builder.snapshots.clear();
+      for (const Snapshot& snapshot : manifest->snapshots) {
+        builder.snapshots[snapshot.table] = snapshot;
+      }
     }
   }
   if (builder.chain) {
@@ -335,7 +453,7 @@ void FleetWorld::take_over(Builder& builder) {
     return;
   }
   if (!builder.publisher->can_take_over()) {
-    if (covers(builder.chain->at().resume, std::to_string(builder.applied + 1)) ||
+    if (covers(builder.chain->at().position, std::to_string(builder.applied + 1)) ||
         random_.percent(90)) {
       return;  // it is behind
     }
@@ -344,6 +462,7 @@ void FleetWorld::take_over(Builder& builder) {
   }
   ++outcome_.takeovers;
   ++redis.meta->epoch;
+  builder.manifest_before = 0;
   builder.publisher->take_over(redis.meta->epoch);
 }
 
@@ -351,30 +470,19 @@ void FleetWorld::take_over(Builder& builder) {
 void FleetWorld::begin_anew(Builder& builder) {
   Redis& redis = node_of(builder.node);
   builder.seen_at = now_;
+  if (!builder.publisher->can_begin()) {
+    return;
+  }
   ++outcome_.beginnings;
-  auto base = std::make_shared<Snapshot>();
   const std::uint64_t epoch = (redis.meta ? redis.meta->epoch : 0) + 1;
   const std::uint64_t seq =
       std::max(redis.meta ? redis.meta->seq : 0, builder.publisher->published().seq) + 1;
-  base->begin = {.seq = seq,
-                 .tag = hash_of(random_bytes(kHashBytes)),
-                 .epoch = epoch,
-                 .resume = std::to_string(builder.applied),
-                 .list = 1,
-                 .tables = {}};
-  base->filter = builder.filter;
-  for (std::uint32_t table = 0; table < kTables; ++table) {
-    base->begin.tables[table] = {
-        .version = random_.next(), .is_ready = true, .digest = digest_of(builder.filter[table])};
-  }
-  for (const std::uint64_t hash : builder.to_erase) {
-    ++base->begin.tables[table_of(hash)].deleted[hash];
-  }
+  const std::string tag = hash_of(random_bytes(kHashBytes));
   redis.log.clear();
-  redis.meta = {.epoch = epoch, .seq = seq, .tag = base->begin.tag};
-  builder.publisher->follow(base->begin);
-  builder.publisher->take_over(epoch);
-  redis.base = std::move(base);
+  redis.manifest.clear();
+  redis.meta = {.epoch = epoch, .seq = seq, .tag = tag};
+  builder.publisher->begin(epoch, seq, tag);
+  builder.snapshots.clear();
 }
 
 // --- followers ---
@@ -384,7 +492,7 @@ void FleetWorld::act(Follower& follower) {
     follower.node = master_;
   }
   if (!follower.replica) {
-    load(follower);
+    begin(follower);
   } else {
     read(follower);
   }
@@ -396,24 +504,71 @@ void FleetWorld::lose(Follower& follower) {
   follower.fresh_until.clear();
 }
 
-void FleetWorld::load(Follower& follower) {
-  const auto base = node_of(follower.node).base;
-  if (base) {
-    follower.replica = std::make_unique<Replica>(follower.name, base->begin, keys_);
-    follower.filter = base->filter;
+void FleetWorld::begin(Follower& follower) {
+  if (const auto manifest = read_manifest(node_of(follower.node).manifest, keys_)) {
+    follower.replica = std::make_unique<Replica>(follower.name, manifest->begin, keys_);
   }
+}
+
+void FleetWorld::load_tables(Follower& follower) {
+  const auto manifest = read_manifest(node_of(follower.node).manifest, keys_);
+  for (const auto& [number, table] : follower.replica->at().tables) {
+    const Snapshot* const snapshot = manifest ? manifest->find(number) : nullptr;
+    if (table.version == 0 || follower.replica->has(number) || snapshot == nullptr ||
+        snapshot->version != table.version || random_.one_in(3)) {
+      continue;
+    }
+    if (auto rows = load(follower, *snapshot)) {
+      follower.filter[number] = *std::move(rows);
+      follower.replica->loaded(number, table.version);
+    } else {
+      follower.lacks = number;
+    }
+  }
+}
+
+// Nothing: not now.
+std::optional<FleetWorld::Rows> FleetWorld::load(const Follower& follower,
+                                                 const Snapshot& snapshot) {
+  const ChainBegin& at = follower.replica->at();
+  const auto& log = node_of(follower.node).log;
+  Rows rows = files_.at(snapshot.name);
+  Chain chain(snapshot.begin(), keys_);
+  for (auto entry = log.upper_bound(snapshot.seq); entry != log.end() && chain.at().seq < at.seq;
+       ++entry) {
+    const auto taken = chain.take(entry->second);
+    if (!taken) {
+      return std::nullopt;
+    }
+    for (const TableChange& change : taken->tables) {
+      if (change.table == snapshot.table) {
+        apply(change, rows);
+      }
+    }
+  }
+  const TableState& table = chain.at().tables.at(snapshot.table);
+  if (chain.at().seq != at.seq || chain.at().tag != at.tag || table.version != snapshot.version) {
+    return std::nullopt;
+  }
+  if (digest_of(rows) != table.digest) {
+    note(follower.name + " has loaded other rows than its builder had, at " + std::to_string(now_));
+  }
+  return rows;
 }
 
 void FleetWorld::read(Follower& follower) {
   Redis& redis = node_of(follower.node);
   if (random_.percent(60)) {
     const Question question = follower.replica->ask(random_bytes(kNonceBytes), point(now_));
-    redis.asks[question.name] = question.nonce;
+    redis.asks[question.name] = bytes_of(
+        Ask{.nonce = question.nonce, .seq = follower.replica->at().seq, .lacks = follower.lacks});
+    follower.lacks = kNone;
   }
   const std::uint64_t at = follower.replica->at().seq;
   // Another history; or what comes next has gone, since there is a later beginning.
   const bool is_other = redis.meta && !follower.replica->compare(redis.meta->seq, redis.meta->tag);
-  if (is_other || (redis.base && redis.base->begin.seq > at && !redis.log.contains(at + 1))) {
+  const auto manifest = read_manifest(redis.manifest, keys_);
+  if (is_other || (manifest && manifest->begin.seq > at && !redis.log.contains(at + 1))) {
     lose(follower);
     return;
   }
@@ -429,6 +584,7 @@ void FleetWorld::read(Follower& follower) {
       return;
     }
   }
+  load_tables(follower);
   const auto found = redis.answers.find(follower.name);
   const auto answer = found == redis.answers.end() ? std::nullopt : read_answer(found->second);
   const auto proven = answer ? follower.replica->proven(*answer) : std::nullopt;
@@ -436,7 +592,7 @@ void FleetWorld::read(Follower& follower) {
     const Time since =
         std::chrono::duration_cast<std::chrono::microseconds>(proven->time_since_epoch()).count();
     for (const auto& [number, table] : follower.replica->at().tables) {
-      if (table.is_ready) {
+      if (table.is_ready && follower.replica->has(number)) {
         Time& until = follower.fresh_until[number];
         until = std::max(until, since + static_cast<Time>(kMaxLag / follower.rate));
       }
@@ -446,14 +602,13 @@ void FleetWorld::read(Follower& follower) {
 
 void FleetWorld::take(Follower& follower, const Entry& entry) {
   for (const TableChange& change : entry.tables) {
-    Rows& rows = follower.filter[change.table];
-    for (const std::uint64_t hash : change.inserted) {
-      ++rows[hash];
+    if (!follower.replica->has(change.table)) {
+      continue;
     }
-    for (const std::uint64_t hash : change.erased) {
-      if (--rows[hash] == 0) {
-        rows.erase(hash);
-      }
+    Rows& rows = follower.filter[change.table];
+    apply(change, rows);
+    if (digest_of(rows) != change.digest) {
+      note(follower.name + " has other rows than it was told, at " + std::to_string(now_));
     }
     if (!change.is_ready) {
       follower.fresh_until.erase(change.table);
@@ -461,137 +616,14 @@ void FleetWorld::take(Follower& follower, const Entry& entry) {
   }
 }
 
-// --- what goes wrong ---
-
-void FleetWorld::fail() {
-  switch (random_.below(6)) {
-    case 0: {
-      Builder& builder = builders_[random_.below(kBuilders)];
-      builder.publisher.reset();
-      builder.back_at = now_ + static_cast<Time>(random_.below(1'500'000));
-      break;
-    }
-    case 1:
-      if (has_failovers_ && random_.one_in(3)) {
-        master_ = 1 - master_;  // what was not replicated is lost, and the other still answers
-      }
-      break;
-    case 2: {
-      Follower& follower = followers_[random_.below(kFollowers)];
-      follower.replica.reset();
-      follower.fresh_until.clear();
-      break;
-    }
-    default:
-      nodes_[1 - master_] = nodes_[master_];
-      break;
+void FleetWorld::apply(const TableChange& change, Rows& rows) {
+  const NetChange net(change);
+  for (const std::uint64_t hash : net.inserted) {
+    ++rows[hash];
   }
-}
-
-void FleetWorld::attack() {
-  Redis& redis = nodes_[random_.below(nodes_.size())];
-  switch (random_.below(14)) {
-    case 0:
-      if (random_.one_in(5)) {
-        redis = {};  // FLUSHALL
-      }
-      break;
-    case 1:
-      backups_.push_back(redis);
-      break;
-    case 2:
-      if (!backups_.empty() && random_.one_in(3)) {
-        redis = random_.pick(backups_);
-      }
-      break;
-    case 3:
-      if (!backups_.empty()) {
-        redis.base = random_.pick(backups_).base;
-      }
-      break;
-    case 4:
-      if (redis.answers.size() > 1) {
-        redis.answers[followers_[random_.below(kFollowers)].name] =
-            any_of(redis.answers, random_.next())->second;
-      }
-      break;
-    case 5:
-      redis.asks.clear();
-      break;
-    case 6:
-      if (redis.meta && random_.one_in(4)) {
-        redis.meta->epoch = random_.below(4);
-      }
-      break;
-    case 7:
-      forge_answer(redis);
-      break;
-    case 8:
-      forge_entry(redis);
-      break;
-    default:
-      if (!redis.log.empty()) {
-        attack_log(redis);
-      }
-      break;
+  for (const std::uint64_t hash : net.erased) {
+    take_one(rows, hash);
   }
-}
-
-void FleetWorld::attack_log(Redis& redis) {
-  const auto entry = any_of(redis.log, random_.next());
-  switch (random_.below(5)) {
-    case 0:
-      redis.log.erase(entry);
-      break;
-    case 1:  // withheld for a while
-      redis.log.erase(std::prev(redis.log.end()));
-      break;
-    case 2:
-      if (random_.one_in(4)) {
-        redis.log.at(entry->first).at(random_.below(entry->second.size())) ^= 1;
-      }
-      break;
-    default:  // one of before, or of another history, in its own place or another one's
-      if (!archive_.empty()) {
-        const auto& of_seq = any_of(archive_, random_.next())->second;
-        redis.log[entry->first + random_.below(2)] = random_.pick(of_seq);
-      }
-      break;
-  }
-}
-
-// To a question that nobody has answered, of an entry that has answered others.
-void FleetWorld::forge_answer(Redis& redis) {
-  const std::string& name = followers_[random_.below(kFollowers)].name;
-  if (redis.answers.empty() || !redis.asks.contains(name)) {
-    return;
-  }
-  if (auto answer = read_answer(any_of(redis.answers, random_.next())->second)) {
-    answer->nonce = redis.asks.at(name);
-    redis.answers[name] = bytes_of(*answer);
-  }
-}
-
-// That takes rows away, as the next one of the log.
-void FleetWorld::forge_entry(Redis& redis) {
-  const auto last = redis.meta ? redis.log.find(redis.meta->seq) : redis.log.end();
-  const auto read = last == redis.log.end() ? std::nullopt : read_entry(last->second, keys_);
-  if (!read) {
-    return;
-  }
-  Entry forged = read->entry;
-  ++forged.seq;
-  forged.before = read->tag;
-  for (TableChange& table : forged.tables) {
-    table.erased = std::exchange(table.inserted, {});
-    table.deleted.clear();
-    for (const std::uint64_t hash : table.erased) {
-      table.digest.remove(hash);
-    }
-  }
-  const std::string text = text_of(forged);
-  redis.meta = {.epoch = forged.epoch, .seq = forged.seq, .tag = hash_of(text)};
-  redis.log[forged.seq] = text + last->second.substr(last->second.size() - kSignatureBytes);
 }
 
 // --- what holds ---
@@ -619,7 +651,7 @@ void FleetWorld::check() {
 
 void FleetWorld::check_calm() {
   for (const Follower& follower : followers_) {
-    for (std::uint32_t table = 0; table < kTables; ++table) {
+    for (TableId table = 1; table <= kTables; ++table) {
       const auto until = follower.fresh_until.find(table);
       if (until == follower.fresh_until.end() || until->second < now_) {
         note(follower.name + " does not enforce table " + std::to_string(table) +

@@ -38,6 +38,7 @@ class FleetWorld {
  public:
   using Time = std::int64_t;  // microseconds
   static constexpr std::uint32_t kTables = 2;
+  static constexpr TableId kNone = 0;
   static constexpr std::size_t kRows = 40;
   static constexpr std::size_t kFollowers = 4;
   static constexpr std::size_t kBuilders = 2;
@@ -52,17 +53,12 @@ class FleetWorld {
   FleetOutcome run();
 
  private:
-  using Rows = std::map<std::uint64_t, std::uint64_t>;  // hashes, each so many times
-  using Filter = std::map<std::uint32_t, Rows>;
+  using Rows = Hashes;
+  using Filter = std::map<TableId, Rows>;
 
   struct Transaction {
     std::vector<std::uint64_t> inserted;
     std::vector<std::uint64_t> deleted;
-  };
-  // As a builder has signed it.
-  struct Snapshot {
-    ChainBegin begin;
-    Filter filter;
   };
   struct Redis {
     struct Meta {
@@ -72,13 +68,13 @@ class FleetWorld {
     };
     std::optional<Meta> meta;
     std::map<std::uint64_t, std::string> log;
-    std::shared_ptr<const Snapshot> base;
+    std::string manifest;
     std::map<std::string, std::string> asks;
     std::map<std::string, std::string> answers;
   };
   struct Checkpoint {
     std::size_t applied = 0;
-    Filter filter;
+    Rows rows;
   };
   struct Builder {
     std::string name;
@@ -87,8 +83,13 @@ class FleetWorld {
     std::size_t node = 0;  // the Redis that it takes for the master
     std::size_t applied = 0;
     Filter filter;
+    std::map<TableId, std::size_t> since;  // what is in a table's filter from before
+    std::map<TableId, bool> is_out_of_step;
     std::deque<std::uint64_t> to_erase;
-    Checkpoint checkpoint;
+    std::map<TableId, Checkpoint> checkpoints;
+    std::map<TableId, fleet::Snapshot> snapshots;  // those that can be had
+    std::map<TableId, Time> cut_at;
+    std::uint64_t manifest_before = 0;
     struct Question {
       Time at;
       std::optional<std::size_t> shown;  // where the log was
@@ -100,20 +101,21 @@ class FleetWorld {
     std::uint64_t seen_epoch = 0;
     Time seen_at = 0;
     Time said_at = 0;
-    Time base_at = 0;
+    Time manifest_at = 0;
   };
   struct Follower {
     std::string name;
     std::size_t node = 0;
     std::unique_ptr<Replica> replica;  // null: it has nothing
     Filter filter;
-    std::map<std::uint32_t, Time> fresh_until;
+    std::map<TableId, Time> fresh_until;
+    TableId lacks = kNone;
     double rate = 1;  // of its clock
   };
 
   Redis& node_of(std::size_t node) { return nodes_[node]; }
   std::uint64_t hash_of_row(std::size_t row) const { return hashes_[row]; }
-  static std::uint32_t table_of(std::uint64_t hash) { return hash % kTables; }
+  static TableId table_of(std::uint64_t hash) { return 1 + hash % kTables; }
   TimePoint point(Time at) const { return TimePoint(std::chrono::microseconds(at)); }
   std::string random_bytes(std::size_t count);
 
@@ -124,17 +126,24 @@ class FleetWorld {
   void apply(Builder& builder);
   void erase(Builder& builder);
   void ask_database(Builder& builder);
+  void prove(Builder& builder);
+  void keep(Builder& builder);
+  void read_anew(Builder& builder);
   void publish(Builder& builder);
   void append(Builder& builder, const Publisher::Draft& draft);
-  void renew_base(Builder& builder);
+  void cut(Builder& builder);
+  void renew_manifest(Builder& builder);
   void mistake(Redis& redis, const std::string& bytes);
   void follow_log(Builder& builder);
   void take_over(Builder& builder);
   void begin_anew(Builder& builder);
   void act(Follower& follower);
-  void load(Follower& follower);
+  void begin(Follower& follower);
+  void load_tables(Follower& follower);
+  std::optional<Rows> load(const Follower& follower, const Snapshot& snapshot);
   void read(Follower& follower);
   void take(Follower& follower, const Entry& entry);
+  static void apply(const TableChange& change, Rows& rows);
   void lose(Follower& follower);
   void fail();
   void attack();
@@ -167,6 +176,7 @@ class FleetWorld {
   std::size_t master_ = 0;
   std::vector<Redis> backups_;
   std::map<std::uint64_t, std::vector<std::string>> archive_;  // all entries that there were
+  std::map<std::string, Rows> files_;                          // of snapshots, by name
   std::vector<Builder> builders_;
   std::vector<Follower> followers_;
 };

@@ -164,8 +164,8 @@ class Bench {
     }
     return result;
   }
-  Feeds feeds(nanoseconds max_lag = seconds(1)) {
-    return {targets(), witness, clock.clock(), max_lag};
+  Feeds feeds(nanoseconds max_lag = seconds(1), Publication& publication = Publication::none()) {
+    return {targets(), witness, clock.clock(), max_lag, publication};
   }
 
   // What a worker would do if all were fresh.

@@ -44,6 +44,8 @@ class CheckpointWriter : boost::noncopyable {
  public:
   // For the server to commit what its log has deleted (log_feed.h).
   static constexpr std::chrono::seconds kCommitWaitMax{2};
+  // After a failure, for a file that somebody waits for: the log does not go on while one is tried.
+  static constexpr std::chrono::seconds kWantedPause{5};
 
   struct Settings {
     std::string source;  // its name
@@ -96,7 +98,9 @@ class CheckpointWriter : boost::noncopyable {
       }
       const auto known = last_.find(index);
       const auto version = tables_.checkpoints.version(index);
-      if (!version || (known != last_.end() && *version == known->second.version &&
+      const bool is_wanted = !is_last && std::chrono::steady_clock::now() >= wanted_again_at_ &&
+                             tables_.checkpoints.is_wanted(index);
+      if (!version || (known != last_.end() && *version == known->second.version && !is_wanted &&
                        !(is_last && version->will_change))) {
         continue;
       }
@@ -106,8 +110,10 @@ class CheckpointWriter : boost::noncopyable {
       const auto done = written ? written->put_in_place() : std::unexpected(written.error());
       if (!done) {
         settings_.observer.on_trouble(settings_.source, done.error().what);
+        wanted_again_at_ = std::chrono::steady_clock::now() + kWantedPause;
         continue;
       }
+      tables_.checkpoints.tell_kept(index, settings_.directory, settings_.source);
       last_.insert_or_assign(
           index, Last{.version = *version, .position = position, .file = written->id()});
     }
@@ -187,6 +193,7 @@ class CheckpointWriter : boost::noncopyable {
   Settings settings_;
   TableSet<Log>& tables_;
   std::map<TableIndex, Last> last_;
+  TimePoint wanted_again_at_{};
   std::jthread thread_;
 };
 

@@ -237,6 +237,15 @@ class DeferredErasures {
     }
   }
   void forget_committed() { committed_.reset(); }
+  // Calls take(hash) for each that will be made, as it stands.
+  template <class Take>
+  void for_each(const Take& take) const {
+    for (const auto& [hash, waiting] : waiting_) {
+      for (std::uint32_t i = waiting.taken_back; i < waiting.erasures; ++i) {
+        take(hash);
+      }
+    }
+  }
   bool is_empty() const { return groups_.empty(); }
   bool is_full() const { return hashes_ >= kHashesMax; }
 
@@ -309,6 +318,7 @@ class LogFeed final : public RowTarget<Log> {
       return {};
     }
     if (has(mark.id())) {
+      feed_.published().anew();  // from where it is known, all changes are told
       return {};
     }
     ++changes_;
@@ -318,6 +328,7 @@ class LogFeed final : public RowTarget<Log> {
     if (!is_live_ || has(mark.id())) {
       return {};  // pending with the inserts
     }
+    transaction.for_each_erase([this](std::uint64_t hash) { feed_.published().deleted(hash); });
     bool is_missing = false;
     erasures_.add(mark, transaction, [&](std::uint64_t hash) {
       is_missing = is_missing || !erase_live(hash);
@@ -349,7 +360,11 @@ class LogFeed final : public RowTarget<Log> {
     return found_all(!is_missing);
   }
   // From now on changes go into the feed's filter, which has all that was pending.
-  void go_live() { is_live_ = true; }
+  void go_live() {
+    is_live_ = true;
+    feed_.published().anew();
+    erasures_.for_each([this](std::uint64_t hash) { feed_.published().deleted(hash); });
+  }
   // The server has committed so much: what was erased by it is erased now. A sentence if the filter
   // and the log disagree.
   Done make_erasures(const typename Log::Committed& committed) {
@@ -395,6 +410,7 @@ class LogFeed final : public RowTarget<Log> {
   }
 
   bool erase_live(std::uint64_t hash) {
+    feed_.published().erased(hash);
     return feed_.live().erase(hash) != filter::EraseOutcome::not_found;
   }
 
@@ -406,12 +422,15 @@ class LogFeed final : public RowTarget<Log> {
       const auto rows = std::span<const std::uint64_t>(hashes).first(count);
       is_full = is_full || feed_.live().insert(rows) == filter::InsertOutcome::full;
       feed_.live().committed(rows, times);
+      feed_.published().inserted(rows);
       count = 0;
     };
     bool is_missing = false;
     transaction.for_each_insert([&](std::uint64_t hash) {
       if (erasures_.take_back(hash)) {
         is_missing = is_missing || !feed_.live().writable()->may_contain(hash);
+        feed_.published().inserted({&hash, 1});
+        feed_.published().erased(hash);
         return;
       }
       hashes[count++] = hash;

@@ -125,6 +125,16 @@ struct ServerKind {
                        .rows = std::move(rows)};
   }
 
+  static Reached reached(std::string_view position, std::string_view wanted) {
+    using Position = typename Log::Position;
+    const auto here = Position::parse(position, std::nullopt);
+    const auto there = here ? Position::parse(wanted, here->flavor()) : std::nullopt;
+    if (!there) {
+      return Reached::not_a_position;
+    }
+    return here->covers(*there) ? Reached::yes : Reached::not_yet;
+  }
+
   static std::expected<std::vector<TableSize>, std::string> count_rows(
       const config::Source& settings, const Target& target) {
     auto connection = TRY(Kind::connect(own(settings)));

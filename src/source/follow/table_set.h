@@ -24,6 +24,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <span>
 #include <stop_token>
@@ -193,11 +194,32 @@ class TableSetCheckpoints {
   }
   // Until `every` has passed, or a load was published. False: stopped.
   bool wait_until_due(std::chrono::nanoseconds every, const std::stop_token& stop) {
+    const auto until = std::chrono::steady_clock::now() + every;
     typename State::Lock lock(state_.mutex);
-    // Not among those who wait for the log: publish() wakes it, not every event.
-    state_.moved.wait_for(lock, stop, every, [this] { return state_.has_published; });
+    bool is_due = false;
+    while (!is_due && !stop.stop_requested()) {
+      // Not among those who wait for the log: publish() wakes it, not every event.
+      is_due = state_.moved.wait_for(lock,
+                                     stop,
+                                     std::min<std::chrono::nanoseconds>(every, kLookEvery),
+                                     [this] { return state_.has_published; }) ||
+               std::chrono::steady_clock::now() >= until || is_any_wanted();
+    }
     state_.has_published = false;
     return !stop.stop_requested();
+  }
+  // Somebody waits for a file of it, whatever there is.
+  bool is_wanted(TableIndex index) {
+    const std::scoped_lock lock(state_.mutex);
+    return is_cut_wanted(index);
+  }
+  // The file that was written last is in its place.
+  void tell_kept(TableIndex index, const StorageDirectory& directory, std::string_view source) {
+    const std::scoped_lock lock(state_.mutex);
+    if (const Feed* const feed = state_.tables[index].feed) {
+      feed->published().kept(
+          directory.filter_path(source, feed->target().settings.name, feed->table()));
+    }
   }
   // Nothing if it is not in step.
   std::optional<TableVersion> version(TableIndex index) {
@@ -270,6 +292,9 @@ class TableSetCheckpoints {
   using State = TableSetState<Log>;
   using Place = TablePlace<Log>;
   using Lock = typename State::Lock;
+
+  static constexpr std::chrono::milliseconds kLookEvery{250};  // whether a file is wanted
+
   using Written = std::expected<filter::WrittenFilterFile, filter::FilterFileError>;
 
   // Nothing is applied, and no filter replaced; look-ups, the server's word and reading go on.
@@ -294,6 +319,13 @@ class TableSetCheckpoints {
   static std::unexpected<filter::FilterFileError> unwritable(const char* why) {
     return std::unexpected(
         filter::FilterFileError{.fault = filter::FilterFileFault::unwritable, .what = why});
+  }
+  bool is_cut_wanted(TableIndex index) const {
+    return can_be_kept(index) && state_.tables[index].feed->published().wants_cut();
+  }
+  bool is_any_wanted() const {
+    return std::ranges::any_of(std::views::iota(TableIndex{0}, state_.tables.size()),
+                               [this](TableIndex index) { return is_cut_wanted(index); });
   }
   bool can_be_kept(TableIndex index) const {
     const Place& followed = state_.tables[index];
@@ -331,6 +363,8 @@ class TableSetCheckpoints {
                          Log::definition_hash(followed.feed->target(), followed.current->plan));
     label.attachment = followed.feed->live().writable_isolated().bytes();
     const filter::CuckooFilter& filter = *followed.feed->live().writable();
+    state_.mark();
+    followed.feed->published().cut(filter.digest());
     lock.unlock();
     auto written = filter::WrittenFilterFile::write(path, filter, label);
     lock.lock();

@@ -187,6 +187,7 @@ class TableSetLoads {
     followed.feed->refuse(state, why);
     followed.is_refused = true;
     state_.has_published = true;  // of which there is nothing to be kept any more
+    followed.feed->published().lost();
     state_.drop(followed.current);
     end_reading(followed, TableSetTimes::kRefusedPause);
   }

@@ -37,6 +37,7 @@ class TableSetLog {
     const std::scoped_lock lock(state_.mutex);
     for (Place& followed : state_.there()) {
       followed.feed->expire();
+      followed.feed->published().lost();
       followed.current.reset();
       followed.next.reset();
       followed.is_being_read = false;
@@ -127,6 +128,7 @@ class TableSetLog {
       const auto applied = state_.applier->apply(event);
       if (applied && *applied) {
         state_.status.moved_to(state_.applier->position());
+        state_.mark();
         prove_what_is_covered();
       }
       if (const std::string_view why = state_.applier->why_void(); !why.empty()) {
@@ -159,6 +161,7 @@ class TableSetLog {
       for (Place& followed : state_.there()) {
         erase_what_is(committed, followed);
       }
+      state_.mark();
     } catch (...) {
       state_.make_void(kInPart);
       throw;
@@ -253,12 +256,21 @@ class TableSetLog {
     }
     state_.status.proven(*at);
     for (Place& followed : state_.there()) {
-      if (followed.is_in_step() && followed.current->feed.has_reached(state_.applier->position())) {
+      const bool is_there =
+          followed.is_in_step() && followed.current->feed.has_reached(state_.applier->position());
+      followed.feed->published().set_facts(
+          {.is_ready = is_there && followed.is_in_step_for_good(),
+           .why = followed.current ? followed.current->why_out_of_step : std::string_view(),
+           .largest_id = followed.feed->ids_grow() ? followed.feed->largest_id() : 0});
+      if (is_there) {
         followed.feed->measure_growth(*at);
         followed.feed->prove(followed.is_in_step_for_good() ? *at
                                                             : std::min(*at, state_.committed_at));
       }
     }
+    state_.mark();
+    state_.feeds.publication().set_doubt(state_.patterned.doubt().has_value());
+    state_.feeds.publication().proven(*at);
     state_.asking.proven();
   }
   void check_view(const typename Log::Committed& committed, TableRows<Log>* rows) {

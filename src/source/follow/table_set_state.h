@@ -192,6 +192,16 @@ struct TableSetState {
     for (Place& followed : there()) {
       followed.feed->expire();
     }
+    for (Place& followed : there()) {
+      followed.feed->published().lost();
+    }
+  }
+
+  // All that was told of the tables is what the log says up to here.
+  void mark() {
+    if (&feeds.publication() != &Publication::none()) {
+      feeds.publication().mark(applier->position().text());
+    }
   }
 
   // For want of tables that could say it.
@@ -278,6 +288,7 @@ struct TableSetState {
     const bool is_current = &rows == followed.current.get();
     if (is_current) {
       followed.feed->expire();
+      followed.feed->published().lost();
     }
     rows.why_out_of_step = why;
     const TimePoint now = clock();

@@ -108,6 +108,7 @@ constexpr SourceKind kKind{.name = "mysql",
                            .runs_alone = runs_alone,
                            .check = check,
                            .make = ServerKind<Kind>::make,
+                           .reached = ServerKind<Kind>::reached,
                            .count_rows = ServerKind<Kind>::count_rows,
                            .list_tables = ServerKind<Kind>::list_tables};
 

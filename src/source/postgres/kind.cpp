@@ -149,6 +149,7 @@ constexpr SourceKind kKind{.name = "postgres",
                            .beside = beside,
                            .check = check,
                            .make = ServerKind<Kind>::make,
+                           .reached = ServerKind<Kind>::reached,
                            .count_rows = ServerKind<Kind>::count_rows,
                            .list_tables = ServerKind<Kind>::list_tables};
 

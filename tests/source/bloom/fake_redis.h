@@ -114,7 +114,8 @@ struct FakeRedis {
   class Session final : public RedisSession {
    public:
     explicit Session(FakeRedis& redis) : redis_(redis) {}
-    Answer ask(std::initializer_list<std::string_view> command) override {
+    using RedisSession::ask;
+    Answer ask(std::span<const std::string_view> command) override {
       if (!redis_.is_up) {
         return std::unexpected("connection lost");
       }

@@ -1,8 +1,13 @@
 // A set of tables on a log made by hand; what a loader does to it is done by the test.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <new>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -12,12 +17,67 @@
 #include "mysql/log_applier.h"
 #include "source/bench.h"
 #include "source/mysql/made_log.h"
+#include "source/publication.h"
 
 namespace cuckooguard::source::mysql {
 
 using Numbers = std::vector<std::uint32_t>;
 
 inline constexpr seconds kMaxLag{1};
+
+// What is told of tables, which at each mark must lead to the filters that there are.
+class ToldRows final : public Publication {
+ public:
+  using FilterOf = std::function<const filter::CuckooFilter*(Table)>;
+
+  struct Told {
+    filter::Digest digest{};
+    std::multiset<std::uint64_t> deleted{};  // and not erased
+  };
+
+  explicit ToldRows(FilterOf filter_of) : filter_of_(std::move(filter_of)) {}
+
+  void inserted(Table table, Hashes hashes) override {
+    for (const std::uint64_t hash : hashes) {
+      told[table].digest.add(hash);
+    }
+  }
+  void deleted(Table table, std::uint64_t hash) override { told[table].deleted.insert(hash); }
+  void erased(Table table, std::uint64_t hash) override {
+    std::multiset<std::uint64_t>& deleted = told[table].deleted;
+    ASSERT_TRUE(deleted.contains(hash)) << "erased, and not deleted";
+    deleted.erase(deleted.find(hash));
+    told[table].digest.remove(hash);
+  }
+  void anew(Table table) override { told[table] = {.digest = filter_of_(table)->digest()}; }
+  void lost(Table table) override { told.erase(table); }
+  void set_facts(Table table, const PublishedFacts& facts) override {
+    ready[table] = facts.is_ready;
+  }
+  void mark(const std::string& position) override {
+    marks.push_back(position);
+    for (const auto& [table, rows] : told) {
+      EXPECT_EQ(rows.digest, filter_of_(table)->digest()) << "at " << position;
+    }
+  }
+  void proven(TimePoint at) override { proven_at = at; }
+  bool wants_cut(Table /*table*/) const override { return wants_cuts; }
+  void cut(Table table, const filter::Digest& digest) override {
+    EXPECT_EQ(told.at(table).digest, digest);
+    EXPECT_TRUE(told.at(table).deleted.empty());
+    cuts.push_back(table);
+  }
+
+  std::map<Table, Told> told;  // of which all is
+  std::map<Table, bool> ready;
+  std::vector<std::string> marks;
+  std::optional<TimePoint> proven_at;
+  std::vector<Table> cuts;
+  bool wants_cuts = false;
+
+ private:
+  FilterOf filter_of_;
+};
 
 class TableSetTest : public testing::Test {
  protected:
@@ -100,7 +160,11 @@ class TableSetTest : public testing::Test {
     was_fresh_when_told_ = is_fresh();
   }};
   bool has_memory_ = true;
-  TableSet<Log> tables_{bench_.feeds(kMaxLag),
+  const Publication::Table users_ = published_number("users", "user");
+  ToldRows told_{[this](Publication::Table table) {
+    return bench_.lives[table == users_ ? 0 : 1].writable();
+  }};
+  TableSet<Log> tables_{bench_.feeds(kMaxLag, told_),
                         [this] {
                           if (!has_memory_) {
                             throw std::bad_alloc();

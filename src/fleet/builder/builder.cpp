@@ -1,0 +1,594 @@
+#include "builder/builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "config/table_pattern.h"
+#include "filter/filter_file.h"
+#include "keyspace/key_template.h"
+#include "text/hex.h"
+#include "text/number.h"
+#include "text/try.h"
+
+namespace cuckooguard::fleet {
+namespace {
+
+constexpr std::string_view kEntriesAtOnce = "256";
+
+std::expected<resp::Value, std::string> accepted(source::RedisSession::Answer answer) {
+  if (answer && answer->is_error()) {
+    return std::unexpected(answer->text);
+  }
+  return answer;
+}
+
+// From the kernel's generator.
+std::string random_bytes(std::size_t count) {
+  const filter::HashSecret bytes = filter::random_secret();
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) {
+    out += static_cast<char>(bytes.bytes.at(i));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::uint64_t Builder::Meta::epoch_number() const {
+  return text::number_of<std::uint64_t>(epoch).value_or(0);
+}
+
+std::uint64_t Builder::Meta::seq_number() const {
+  return text::number_of<std::uint64_t>(seq).value_or(0);
+}
+
+Builder::Builder(Settings settings)
+    : settings_(std::move(settings)),
+      keys_(settings_.prefix, settings_.name),
+      publisher_(settings_.key,
+                 [reached = settings_.reached](std::string_view position, std::string_view wanted) {
+                   return reached(position, wanted) == source::Reached::yes;
+                 },
+                 {}),
+      uploads_(keys_) {}
+
+void Builder::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+// --- the source ---
+
+void Builder::list_tables() {
+  TableList list{.kind = settings_.kind, .namespaces = {}};
+  for (const auto& [name, listed] : listed_) {
+    list.namespaces.push_back(listed.names);
+    if (listed.has_patterns && is_in_doubt_) {
+      list.namespaces.back().is_complete = false;
+    }
+  }
+  publisher_.set_list(text_of(list));
+}
+
+void Builder::set_tables(const source::Target& target, std::span<const std::string> tables) {
+  const std::scoped_lock lock(mutex_);
+  const std::string& name = target.settings.name;
+  Listed& listed = listed_[name];
+  for (const std::string& table : listed.names.tables) {
+    if (std::ranges::find(tables, table) == tables.end()) {
+      publisher_.forget(source::published_number(name, table));
+    }
+  }
+  listed = {
+      .has_patterns = std::ranges::any_of(target.settings.source.tables, config::is_table_pattern),
+      .names = {.name = name,
+                .definition = source::published_definition(target),
+                .is_complete = !tables.empty(),
+                .tables = {tables.begin(), tables.end()}}};
+  list_tables();
+}
+
+void Builder::set_doubt(bool is_in_doubt) {
+  const std::scoped_lock lock(mutex_);
+  if (std::exchange(is_in_doubt_, is_in_doubt) != is_in_doubt) {
+    list_tables();
+  }
+}
+
+void Builder::inserted(Table table, Hashes hashes) {
+  const std::scoped_lock lock(mutex_);
+  for (const std::uint64_t hash : hashes) {
+    publisher_.insert(table, hash);
+  }
+}
+
+void Builder::deleted(Table table, std::uint64_t hash) {
+  const std::scoped_lock lock(mutex_);
+  publisher_.erase_later(table, hash);
+}
+
+void Builder::erased(Table table, std::uint64_t hash) {
+  const std::scoped_lock lock(mutex_);
+  publisher_.erase(table, hash);
+}
+
+void Builder::anew(Table table) {
+  const std::scoped_lock lock(mutex_);
+  publisher_.anew(table);
+}
+
+void Builder::lost(Table table) {
+  const std::scoped_lock lock(mutex_);
+  publisher_.lost(table);
+}
+
+void Builder::set_facts(Table table, const source::PublishedFacts& facts) {
+  const std::scoped_lock lock(mutex_);
+  publisher_.set_facts(table,
+                       {.is_ready = facts.is_ready,
+                        .why = facts.is_ready ? std::string() : std::string(facts.why),
+                        .largest_id = facts.largest_id,
+                        .isolated = isolated_[table]});
+}
+
+void Builder::set_isolated(Table table, const filter::IsolatedRows& rows) {
+  const std::scoped_lock lock(mutex_);
+  isolated_[table] = rows.bytes();
+}
+
+void Builder::mark(const std::string& position) {
+  const std::scoped_lock lock(mutex_);
+  publisher_.mark(position);
+}
+
+void Builder::proven(source::TimePoint at) {
+  const std::scoped_lock lock(mutex_);
+  publisher_.proven(at);
+}
+
+bool Builder::is_tail_long(TableId table) const {
+  const auto standing = standing_.find(table);
+  const auto cut = cuts_.find(table);
+  const std::uint64_t bytes = appended_bytes_ - (cut == cuts_.end() ? 0 : cut->second.bytes);
+  const auto& tables = publisher_.published().tables;
+  const auto published = tables.find(table);
+  return standing == standing_.end() || published == tables.end() ||
+         standing->second.version != published->second.version ||
+         bytes > std::max(kTailBytesMin, standing->second.bytes / 4);
+}
+
+bool Builder::wants_cut(Table table) const {
+  const std::scoped_lock lock(mutex_);
+  if (on_the_way_.contains(table)) {
+    return false;
+  }
+  const auto& tables = publisher_.published().tables;
+  const auto found = tables.find(table);
+  return publisher_.wants_cut(table) || (publisher_.is_publishing() && found != tables.end() &&
+                                         found->second.is_ready && is_tail_long(table));
+}
+
+void Builder::cut(Table table, const filter::Digest& digest) {
+  const std::scoped_lock lock(mutex_);
+  const auto cut = publisher_.cut(table, digest);
+  if (!cut) {
+    cuts_.erase(table);
+    return;
+  }
+  if (cut->was_wrong) {
+    settings_.on_trouble("other rows were published than there are: followers read them again");
+  }
+  cuts_[table] = {.cut = *cut, .digest = digest, .bytes = appended_bytes_};
+}
+
+void Builder::kept(Table table, const std::string& path) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = cuts_.find(table);
+  if (found == cuts_.end() || on_the_way_.contains(table) || !is_tail_long(table)) {
+    return;
+  }
+  const TakenCut& taken = found->second;
+  on_the_way_.insert(table);
+  kept_.push_back({.snapshot = {.table = table,
+                                .version = taken.cut.version,
+                                .seq = taken.cut.seq,
+                                .tag = taken.cut.tag,
+                                .digest = taken.digest,
+                                .name = text::hex_of(random_bytes(8))},
+                   .file = std::ifstream(path, std::ios::binary)});
+}
+
+// --- the thread ---
+
+void Builder::run(const std::stop_token& stop) {
+  std::unique_ptr<Redis> redis;
+  source::Backoff backoff(kTick, std::chrono::seconds(2));
+  while (!stop.stop_requested()) {
+    std::chrono::nanoseconds pause = kTick;
+    const auto done = [&]() -> Done {
+      if (!redis) {
+        redis = TRY(settings_.redis(keys_.meta));
+      }
+      return tick(*redis);
+    }();
+    if (done) {
+      backoff.succeeded();
+    } else {
+      redis.reset();
+      become("Redis: " + done.error());
+      pause = backoff.next();
+    }
+    std::unique_lock lock(mutex_);
+    woken_.wait_for(lock, stop, pause, [] { return false; });
+  }
+}
+
+void Builder::become(std::string what) {
+  if (state_ != what) {
+    state_ = std::move(what);
+    settings_.on_change(state_);
+  }
+}
+
+Builder::Done Builder::tick(Redis& redis) {
+  bool is_publishing = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    is_publishing = publisher_.is_publishing();
+  }
+  return is_publishing ? publish(redis) : follow(redis);
+}
+
+std::expected<Builder::Meta, std::string> Builder::run_script(
+    Redis& redis,
+    std::string_view script,
+    std::initializer_list<std::string_view> keys,
+    std::initializer_list<std::string_view> words) {
+  const std::string count = std::to_string(keys.size());
+  std::vector<std::string_view> all{"EVAL", script, count};
+  all.insert(all.end(), keys);
+  all.insert(all.end(), words);
+  const resp::Value at = TRY(accepted(redis.ask(all)));
+  return at.list.size() == 3
+             ? Meta{.epoch = at.list[0].text, .seq = at.list[1].text, .tag = at.list[2].text}
+             : Meta{};
+}
+
+std::expected<Builder::Meta, std::string> Builder::meta(Redis& redis) {
+  const resp::Value at = TRY(accepted(redis.ask({"HMGET", keys_.meta, "epoch", "seq", "tag"})));
+  return at.list.size() == 3
+             ? Meta{.epoch = at.list[0].text, .seq = at.list[1].text, .tag = at.list[2].text}
+             : Meta{};
+}
+
+// --- while it publishes ---
+
+Builder::Done Builder::publish(Redis& redis) {
+  become("publishes");
+  const source::TimePoint now = settings_.clock();
+  for (bool is_due = now - said_at_ >= kHeartbeat;; is_due = false) {
+    const Publisher::Draft* draft = nullptr;
+    {
+      const std::scoped_lock lock(mutex_);
+      draft = publisher_.next(is_due);
+    }
+    if (draft == nullptr) {
+      break;
+    }
+    said_at_ = now;
+    TRY(append(redis, *draft));
+  }
+  TRY(tend_snapshots(redis));
+  return read_asks(redis);
+}
+
+Builder::Done Builder::append(Redis& redis, const Publisher::Draft& draft) {
+  const Meta before{.epoch = std::to_string(draft.epoch),
+                    .seq = std::to_string(draft.seq - 1),
+                    .tag = draft.before};
+  const Meta after{.epoch = before.epoch, .seq = std::to_string(draft.seq), .tag = draft.tag};
+  const Meta now = TRY(run_script(redis,
+                                  append_script(),
+                                  {keys_.meta, keys_.log},
+                                  {before.epoch, before.seq, before.tag, draft.tag, draft.bytes}));
+  if (now == after) {
+    TRY(answer(redis, draft));
+    const std::scoped_lock lock(mutex_);
+    appended_bytes_ += draft.bytes.size();
+    publisher_.appended();
+    return {};
+  }
+  if (now.epoch_number() > draft.epoch) {
+    give_up_publishing();
+    return {};
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    if (now.epoch == before.epoch && publisher_.lost(now.seq_number(), now.tag)) {
+      return {};
+    }
+  }
+  return begin_anew(redis, TRY(meta(redis)));
+}
+
+Builder::Done Builder::answer(Redis& redis, const Publisher::Draft& draft) {
+  if (draft.questions.empty()) {
+    return {};
+  }
+  std::vector<std::string> answers;
+  answers.reserve(draft.questions.size());
+  std::vector<std::string_view> words{"HSET", keys_.answers};
+  for (std::size_t i = 0; i < draft.questions.size(); ++i) {
+    answers.push_back(
+        bytes_of({.seq = draft.seq, .nonce = draft.questions[i].nonce, .path = draft.paths[i]}));
+    words.push_back(draft.questions[i].name);
+    words.push_back(answers.back());
+  }
+  TRY(accepted(redis.ask(words)));
+  return {};
+}
+
+Builder::Done Builder::read_asks(Redis& redis) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!publisher_.wants_questions()) {
+      settings_.want_proof();
+      return {};
+    }
+  }
+  const resp::Value asked = TRY(accepted(redis.ask({"HGETALL", keys_.asks})));
+  const source::TimePoint now = settings_.clock();
+  std::vector<Question> questions;
+  std::vector<std::string_view> gone{"HDEL", keys_.asks};
+  for (std::size_t i = 0; i + 1 < asked.list.size() && questions.size() < kAsksMax; i += 2) {
+    const std::string& name = asked.list[i].text;
+    const auto ask = read_ask(asked.list[i + 1].text);
+    Seen& seen = asks_[name];
+    if (ask && ask->lacks != 0) {
+      cut_again(ask->lacks);
+    }
+    if (ask && ask->nonce != seen.nonce) {
+      seen = {.nonce = ask->nonce, .at = now};
+      questions.push_back({.name = name, .nonce = ask->nonce});
+    } else if (!ask || now - seen.at > kAskStays) {
+      asks_.erase(name);
+      gone.push_back(name);
+    }
+  }
+  if (gone.size() > 2) {
+    TRY(accepted(redis.ask(gone)));
+    gone[1] = keys_.answers;
+    TRY(accepted(redis.ask(gone)));
+  }
+  if (questions.empty()) {
+    return {};
+  }
+  const std::scoped_lock lock(mutex_);
+  publisher_.questions_read(std::move(questions), now);
+  settings_.want_proof();
+  return {};
+}
+
+// What a follower cannot use: once in a while, whoever says so.
+void Builder::cut_again(TableId table) {
+  const source::TimePoint now = settings_.clock();
+  if (now - cut_again_at_ >= kCutsAgainEvery && uploads_.standing().contains(table)) {
+    cut_again_at_ = now;
+    uploads_.forget(table);
+    show_uploads();
+  }
+}
+
+Builder::Done Builder::tend_snapshots(Redis& redis) {
+  {
+    const std::scoped_lock lock(mutex_);
+    for (Kept& kept : std::exchange(kept_, {})) {
+      uploads_.add(std::move(kept.snapshot), std::move(kept.file));
+    }
+  }
+  const bool was_idle = uploads_.is_idle();
+  const auto step = uploads_.step(redis);
+  show_uploads();
+  if (!step) {
+    settings_.on_trouble("a snapshot cannot be put into Redis: " + step.error());
+    return step;
+  }
+  const bool is_new = !was_idle && uploads_.is_idle();
+  return is_new || settings_.clock() - manifest_at_ >= kManifestEvery ? renew_manifest(redis)
+                                                                      : Done();
+}
+
+void Builder::show_uploads() {
+  const std::scoped_lock lock(mutex_);
+  standing_ = uploads_.standing();
+  std::erase_if(on_the_way_, [this](TableId table) { return !uploads_.has(table); });
+  for (const Kept& kept : kept_) {
+    on_the_way_.insert(kept.snapshot.table);
+  }
+}
+
+// Nothing: not all that it would say is in the log.
+std::optional<Manifest> Builder::make_manifest() {
+  const std::scoped_lock lock(mutex_);
+  if (!publisher_.is_publishing() || !publisher_.is_all_appended()) {
+    return std::nullopt;
+  }
+  const ChainBegin& at = publisher_.published();
+  Manifest manifest{.begin = at, .snapshots = {}};
+  for (const auto& [number, table] : at.tables) {
+    const auto found = uploads_.standing().find(number);
+    if (found == uploads_.standing().end()) {
+      continue;
+    }
+    Snapshot& snapshot = found->second;
+    if (table.version == 0 || snapshot.version != table.version) {
+      continue;  // it will be replaced
+    }
+    if (table.changed_at <= snapshot.seq) {  // it is as good as one of now
+      snapshot.seq = at.seq;
+      snapshot.tag = at.tag;
+      if (const auto cut = cuts_.find(number); cut != cuts_.end()) {
+        cut->second.bytes = appended_bytes_;
+      }
+    }
+    manifest.snapshots.push_back(snapshot);
+  }
+  return manifest;
+}
+
+Builder::Done Builder::renew_manifest(Redis& redis) {
+  if (const auto lost = TRY(uploads_.find_lost(redis))) {
+    settings_.on_trouble(
+        "a piece of a snapshot is gone from Redis, by eviction perhaps: it is made anew");
+    uploads_.forget(*lost);
+    show_uploads();
+  }
+  const auto manifest = make_manifest();
+  if (!manifest) {
+    return {};
+  }
+  std::uint64_t oldest = manifest->begin.seq;
+  for (const Snapshot& snapshot : manifest->snapshots) {
+    oldest = std::min(oldest, snapshot.seq);
+  }
+  const Meta now = TRY(run_script(redis,
+                                  manifest_script(),
+                                  {keys_.meta, keys_.log, keys_.manifest},
+                                  {std::to_string(manifest->begin.epoch),
+                                   signed_manifest(*manifest, settings_.key),
+                                   id_of(std::min(oldest, oldest_before_))}));
+  if (now.epoch_number() != manifest->begin.epoch) {
+    return {};  // append() sees it
+  }
+  oldest_before_ = oldest;
+  manifest_at_ = settings_.clock();
+  return uploads_.stands(redis);
+}
+
+void Builder::give_up_publishing() {
+  uploads_.give_up();
+  uploads_.adopt({});
+  chain_.reset();
+  seen_ = {};
+  seen_at_ = settings_.clock();
+  const std::scoped_lock lock(mutex_);
+  publisher_.fenced();
+  kept_.clear();
+  on_the_way_.clear();
+}
+
+// --- while another one does ---
+
+Builder::Done Builder::read_log(Redis& redis) {
+  if (!chain_) {
+    const resp::Value bytes = TRY(accepted(redis.ask({"GET", keys_.manifest})));
+    auto manifest = read_manifest(bytes.text, settings_.keys);
+    if (!manifest) {
+      return {};
+    }
+    uploads_.adopt(*manifest);
+    show_uploads();
+    chain_ = std::make_unique<Chain>(std::move(manifest->begin), settings_.keys);
+  }
+  const std::string after = "(" + id_of(chain_->at().seq);
+  const resp::Value read =
+      TRY(accepted(redis.ask({"XRANGE", keys_.log, after, "+", "COUNT", kEntriesAtOnce})));
+  for (const resp::Value& each : read.list) {
+    const bool is_entry = each.list.size() == 2 && each.list[1].list.size() == 2;
+    const auto taken = is_entry ? chain_->take(each.list[1].list[1].text)
+                                : std::unexpected(Break{.kind = Break::Kind::forged, .why = {}});
+    if (!taken) {
+      chain_.reset();
+      return {};
+    }
+  }
+  const std::scoped_lock lock(mutex_);
+  publisher_.follow(chain_->at());
+  return {};
+}
+
+Builder::Done Builder::follow(Redis& redis) {
+  const Meta now = TRY(meta(redis));
+  TRY(read_log(redis));
+  const source::TimePoint at = settings_.clock();
+  if (now != seen_ || seen_at_ == source::TimePoint()) {
+    seen_ = now;
+    seen_at_ = at;
+  }
+  if (!now.epoch.empty() && at - seen_at_ < kTakesOverAfter) {
+    become("another builder publishes");
+    return {};
+  }
+  const bool is_there =
+      chain_ && chain_->at().seq == now.seq_number() && chain_->at().tag == now.tag;
+  bool can_take_over = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    can_take_over = is_there && publisher_.can_take_over();
+  }
+  if (can_take_over) {
+    return take_over(redis, now);
+  }
+  if (!now.epoch.empty() && at - seen_at_ < kBeginsAnewAfter) {
+    become("no builder publishes");
+    return {};
+  }
+  return begin_anew(redis, now);
+}
+
+Builder::Done Builder::take_over(Redis& redis, const Meta& seen) {
+  const std::uint64_t epoch = seen.epoch_number() + 1;
+  const Meta now = TRY(run_script(redis,
+                                  take_over_script(),
+                                  {keys_.meta},
+                                  {seen.epoch, seen.seq, seen.tag, std::to_string(epoch)}));
+  if (now.epoch_number() != epoch || now.tag != seen.tag) {
+    return {};
+  }
+  become("has taken over");
+  oldest_before_ = 0;
+  const std::scoped_lock lock(mutex_);
+  if (!publisher_.can_take_over()) {  // it has moved on in between, and cannot go back
+    return {};
+  }
+  publisher_.take_over(epoch);
+  return {};
+}
+
+Builder::Done Builder::begin_anew(Redis& redis, const Meta& seen) {
+  const std::uint64_t epoch = seen.epoch_number() + 1;
+  std::uint64_t seq = seen.seq_number() + 1;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (publisher_.is_publishing() && seen.epoch_number() > publisher_.published().epoch) {
+      publisher_.fenced();
+      return {};
+    }
+    if (!publisher_.can_begin()) {
+      become("waits for its source");
+      return {};
+    }
+    seq = std::max(seq, publisher_.published().seq + 1);
+  }
+  const std::string tag = hash_of(random_bytes(kHashBytes));
+  const Meta now = TRY(run_script(
+      redis,
+      begin_script(),
+      {keys_.meta, keys_.log, keys_.manifest},
+      {seen.epoch, seen.seq, seen.tag, std::to_string(epoch), std::to_string(seq), tag}));
+  if (now.tag != tag) {
+    return {};
+  }
+  become("has begun a new log");
+  uploads_.give_up();
+  uploads_.adopt({});
+  show_uploads();
+  manifest_at_ = {};
+  oldest_before_ = 0;
+  const std::scoped_lock lock(mutex_);
+  if (publisher_.can_begin()) {
+    publisher_.begin(epoch, seq, tag);
+  }
+  return {};
+}
+
+}  // namespace cuckooguard::fleet

@@ -1,0 +1,181 @@
+// A source's publication (source/publication.h) in a fleet's log.
+//
+//   the source's threads ── inserted … mark, proven ─▶ Publisher ◀── the builder's thread ─▶ Redis
+//
+// Each tick the builder reads followers' questions, asks for a proof that is newer, and appends
+// what has come since. While another builder publishes it follows the log instead; if nothing comes
+// for kTakesOverAfter it goes on there, or begins a new log if it cannot.
+//
+// Threads:   the publication's calls as there; its own, from start() to the destructor.
+// Lifetimes: what Settings refer to outlives it.
+// Errors:    on_trouble(). While Redis cannot be reached it tries again; what has happened since is
+//            appended then.
+// Limits:    Publisher's and Uploads'. kAsksMax followers are answered.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <expected>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "builder/uploads.h"
+#include "fleet/layout.h"
+#include "fleet/publisher.h"
+#include "fleet/replica.h"
+#include "source/publication.h"
+#include "source/source_kind.h"
+
+namespace cuckooguard::fleet {
+
+class Builder final : public source::Publication {
+ public:
+  static constexpr std::chrono::milliseconds kTick{100};
+  static constexpr std::chrono::milliseconds kHeartbeat{500};
+  static constexpr std::chrono::seconds kTakesOverAfter{3};
+  // For another builder, which may be able to go on where this one cannot.
+  static constexpr std::chrono::seconds kBeginsAnewAfter{8};
+  static constexpr std::chrono::seconds kManifestEvery{10};
+  static constexpr std::size_t kAsksMax = 20'000;
+  static constexpr std::chrono::seconds kAskStays{10};  // of a follower that asks no more
+  static constexpr std::chrono::seconds kCutsAgainEvery{3};
+  // A table has a new snapshot when its changes since the last one are more than that, or a quarter
+  // of it.
+  static constexpr std::uint64_t kTailBytesMin = std::uint64_t{4} << 20U;
+
+  struct Settings {
+    std::string name;    // of the source
+    std::string prefix;  // of Redis's keys
+    std::string kind;    // of the source
+    source::Reached (*reached)(std::string_view position, std::string_view wanted);
+    SigningKey key;
+    VerifyingKeys keys;  // by which other builders are known
+    source::OpenRedis redis;
+    source::Clock clock;
+    std::function<void()> want_proof;
+    std::function<void(const std::string& what)> on_trouble;
+    std::function<void(const std::string& what)> on_change;  // who publishes, and why
+  };
+
+  explicit Builder(Settings settings);
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+  ~Builder() override = default;
+
+  void start();
+
+  void set_tables(const source::Target& target, std::span<const std::string> tables) override;
+  void set_doubt(bool is_in_doubt) override;
+  void inserted(Table table, Hashes hashes) override;
+  void deleted(Table table, std::uint64_t hash) override;
+  void erased(Table table, std::uint64_t hash) override;
+  void anew(Table table) override;
+  void lost(Table table) override;
+  void set_facts(Table table, const source::PublishedFacts& facts) override;
+  void set_isolated(Table table, const filter::IsolatedRows& rows) override;
+  void mark(const std::string& position) override;
+  void proven(source::TimePoint at) override;
+  bool wants_cut(Table table) const override;
+  void cut(Table table, const filter::Digest& digest) override;
+  void kept(Table table, const std::string& path) override;
+
+ private:
+  using Redis = source::RedisSession;
+  using Done = std::expected<void, std::string>;
+
+  // What Redis says that there is.
+  struct Meta {
+    std::string epoch;
+    std::string seq;
+    std::string tag;
+
+    std::uint64_t epoch_number() const;
+    std::uint64_t seq_number() const;
+    bool operator==(const Meta&) const = default;
+  };
+  struct Listed {
+    bool has_patterns = false;
+    TableList::Namespace names;
+  };
+  // The last cut of a table, and how much was appended by then.
+  struct TakenCut {
+    Publisher::Cut cut;
+    Digest digest;
+    std::uint64_t bytes = 0;
+  };
+  struct Kept {
+    Snapshot snapshot;
+    std::ifstream file;
+  };
+  struct Seen {
+    std::string nonce;
+    source::TimePoint at;
+  };
+
+  void run(const std::stop_token& stop);
+  Done tick(Redis& redis);
+  std::expected<Meta, std::string> run_script(Redis& redis,
+                                              std::string_view script,
+                                              std::initializer_list<std::string_view> keys,
+                                              std::initializer_list<std::string_view> words);
+  std::expected<Meta, std::string> meta(Redis& redis);
+  Done publish(Redis& redis);
+  Done append(Redis& redis, const Publisher::Draft& draft);
+  Done answer(Redis& redis, const Publisher::Draft& draft);
+  Done read_asks(Redis& redis);
+  Done tend_snapshots(Redis& redis);
+  std::optional<Manifest> make_manifest();
+  void show_uploads();
+  void cut_again(TableId table);
+  Done renew_manifest(Redis& redis);
+  void give_up_publishing();
+  Done follow(Redis& redis);
+  Done read_log(Redis& redis);
+  Done take_over(Redis& redis, const Meta& seen);
+  Done begin_anew(Redis& redis, const Meta& seen);
+  void list_tables();
+  bool is_tail_long(TableId table) const;
+  void become(std::string what);
+
+  Settings settings_;
+  Keys keys_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any woken_;
+  Publisher publisher_;
+  std::map<TableId, std::string> isolated_;
+  std::map<std::string, Listed> listed_;
+  bool is_in_doubt_ = false;
+  std::map<TableId, TakenCut> cuts_;
+  std::vector<Kept> kept_;                // for uploads_
+  std::set<TableId> on_the_way_;          // as of uploads_,
+  std::map<TableId, Snapshot> standing_;  // likewise
+  std::uint64_t appended_bytes_ = 0;
+
+  // The thread's.
+  Uploads uploads_;
+  std::unique_ptr<Chain> chain_;  // while another one publishes
+  Meta seen_;
+  source::TimePoint seen_at_{};
+  source::TimePoint said_at_{};
+  source::TimePoint manifest_at_{};
+  source::TimePoint cut_again_at_{};
+  std::uint64_t oldest_before_ = 0;
+  std::map<std::string, Seen> asks_;
+  std::string state_;
+  std::jthread thread_;
+};
+
+}  // namespace cuckooguard::fleet

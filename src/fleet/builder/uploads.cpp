@@ -1,0 +1,104 @@
+#include "builder/uploads.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "text/try.h"
+
+namespace cuckooguard::fleet {
+namespace {
+
+Uploads::Done accepted(const source::RedisSession::Answer& answer) {
+  if (!answer) {
+    return std::unexpected(answer.error());
+  }
+  return answer->is_error() ? Uploads::Done(std::unexpected(answer->text)) : Uploads::Done();
+}
+
+}  // namespace
+
+void Uploads::add(Snapshot snapshot, std::ifstream file) {
+  std::erase_if(waiting_,
+                [&](const Upload& each) { return each.snapshot.table == snapshot.table; });
+  waiting_.push_back({.snapshot = std::move(snapshot), .file = std::move(file)});
+}
+
+bool Uploads::has(TableId table) const {
+  return std::ranges::any_of(waiting_,
+                             [table](const Upload& each) { return each.snapshot.table == table; });
+}
+
+Uploads::Done Uploads::put_piece(Redis& redis, Upload& upload) {
+  std::string piece(kPieceBytes, '\0');
+  upload.file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+  piece.resize(static_cast<std::size_t>(upload.file.gcount()));
+  if (upload.file.bad() || piece.empty()) {
+    return std::unexpected("the file of a snapshot cannot be read");
+  }
+  upload.hashes += hash_of(piece);
+  upload.snapshot.bytes += piece.size();
+  return accepted(redis.ask(
+      {"SET", keys_.piece(upload.snapshot.name, upload.pieces++), piece, "EX", kPieceStays}));
+}
+
+Uploads::Done Uploads::step(Redis& redis) {
+  for (int i = 0; i < kPiecesAtOnce && !waiting_.empty(); ++i) {
+    Upload& upload = waiting_.front();
+    if (const Done put = put_piece(redis, upload); !put) {
+      waiting_.pop_front();
+      return put;
+    }
+    if (upload.file.peek() == std::ifstream::traits_type::eof()) {
+      upload.snapshot.hash = hash_of(upload.hashes);
+      standing_[upload.snapshot.table] = std::move(upload.snapshot);
+      waiting_.pop_front();
+    }
+  }
+  return {};
+}
+
+void Uploads::adopt(const Manifest& manifest) {
+  standing_.clear();
+  kept_ = manifest.snapshots;
+  for (const Snapshot& snapshot : manifest.snapshots) {
+    standing_[snapshot.table] = snapshot;
+  }
+}
+
+Uploads::Done Uploads::stands(Redis& redis) {
+  const auto is_of = [](const auto& all, const Snapshot& snapshot) {
+    return std::ranges::any_of(all,
+                               [&](const Snapshot& each) { return each.name == snapshot.name; });
+  };
+  std::vector<Snapshot> now;
+  for (const auto& [table, snapshot] : standing_) {
+    now.push_back(snapshot);
+  }
+  for (const Snapshot& snapshot : now) {
+    for (std::uint64_t i = 0; i < pieces_of(snapshot) && !is_of(kept_, snapshot); ++i) {
+      TRY(accepted(redis.ask({"PERSIST", keys_.piece(snapshot.name, i)})));
+    }
+  }
+  for (const Snapshot& snapshot : kept_) {
+    for (std::uint64_t i = 0; i < pieces_of(snapshot) && !is_of(now, snapshot); ++i) {
+      TRY(accepted(redis.ask({"EXPIRE", keys_.piece(snapshot.name, i), kOldStays})));
+    }
+  }
+  kept_ = std::move(now);
+  return {};
+}
+
+std::expected<std::optional<TableId>, std::string> Uploads::find_lost(Redis& redis) const {
+  for (const auto& [table, snapshot] : standing_) {
+    for (std::uint64_t i = 0; i < pieces_of(snapshot); ++i) {
+      const auto answer = redis.ask({"EXISTS", keys_.piece(snapshot.name, i)});
+      TRY(accepted(answer));
+      if (answer->number == 0) {
+        return table;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace cuckooguard::fleet

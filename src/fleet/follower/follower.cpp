@@ -1,0 +1,471 @@
+#include "follower/follower.h"
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <utility>
+
+#include <unistd.h>
+
+#include "filter/filter_file.h"
+#include "text/hex.h"
+#include "text/number.h"
+#include "text/try.h"
+
+namespace cuckooguard::fleet {
+namespace {
+
+constexpr std::string_view kEntriesAtOnce = "256";
+
+using filter::State;
+using source::Feed;
+
+std::expected<resp::Value, std::string> accepted(source::RedisSession::Answer answer) {
+  if (answer && answer->is_error()) {
+    return std::unexpected(answer->text);
+  }
+  return answer;
+}
+
+std::string random_bytes(std::size_t count) {
+  const filter::HashSecret bytes = filter::random_secret();
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) {
+    out += static_cast<char>(bytes.bytes.at(i));
+  }
+  return out;
+}
+
+// The pod's name, say; and that of one of several processes there.
+std::string own_name() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) {
+    host = {};
+  }
+  constexpr std::size_t kRandomBytes = 4;
+  return std::string(host.data()) + "-" + text::hex_of(random_bytes(kRandomBytes));
+}
+
+// The entries of a stream's reply.
+std::vector<std::string_view> entries_of(const resp::Value& read) {
+  std::vector<std::string_view> entries;
+  for (const resp::Value& each : read.list) {
+    const bool is_entry = each.list.size() == 2 && each.list[1].list.size() == 2;
+    entries.push_back(is_entry ? std::string_view(each.list[1].list[1].text) : std::string_view());
+  }
+  return entries;
+}
+
+}  // namespace
+
+Follower::Follower(Settings settings, source::Feeds feeds, source::Clock clock)
+    : settings_(std::move(settings)),
+      keys_(settings_.prefix, settings_.fleet),
+      feeds_(std::move(feeds)),
+      clock_(std::move(clock)),
+      name_(own_name()) {
+  settings_.asking.refuses_strict(true);
+}
+
+Follower::Duration Follower::step(const std::stop_token& stop) {
+  try {
+    if (!redis_) {
+      auto opened = settings_.redis(keys_.meta);
+      if (!opened) {
+        return lose(opened.error());
+      }
+      redis_ = *std::move(opened);
+    }
+    const auto pause = round(stop);
+    if (!pause) {
+      return lose(pause.error());
+    }
+    backoff_.succeeded();
+    return *pause;
+  } catch (const std::exception& trouble) {  // no memory, say
+    replica_.reset();
+    return lose(trouble.what());
+  }
+}
+
+Follower::Duration Follower::lose(const std::string& why) {
+  redis_.reset();
+  load_.reset();
+  status_.lost(why);
+  feeds_.each(&Feed::report_if_stale, clock_());
+  return backoff_.next();
+}
+
+source::SourceStatus Follower::status() const {
+  source::SourceStatus status = status_.read();
+  const std::scoped_lock lock(mutex_);
+  status.position = position_;
+  return status;
+}
+
+source::Reached Follower::reached(std::string_view position) const {
+  const std::scoped_lock lock(mutex_);
+  const auto kind = std::ranges::find(
+      settings_.kinds, std::string_view(kind_), [](const auto* each) { return each->name; });
+  return kind == settings_.kinds.end() ? source::Reached::not_yet
+                                       : (*kind)->reached(position_, position);
+}
+
+void Follower::report_all(State state, const std::string& why) {
+  feeds_.each(&Feed::report_unless_refused, state, std::string_view(why));
+}
+
+// --- rounds ---
+
+std::expected<Follower::Duration, std::string> Follower::round(const std::stop_token& stop) {
+  if (!replica_) {
+    return begin();
+  }
+  TRY(ask());
+  TRY(read_log());
+  if (replica_) {
+    TRY(compare());
+  }
+  if (replica_) {
+    TRY(load_more(stop));
+    TRY(read_answer_to_own());
+    feeds_.each(&Feed::report_if_stale, clock_());
+  }
+  return Duration::zero();
+}
+
+std::expected<Follower::Duration, std::string> Follower::begin() {
+  const resp::Value bytes = TRY(accepted(redis_->ask({"GET", keys_.manifest})));
+  auto manifest = read_manifest(bytes.text, settings_.keys);
+  if (!manifest) {
+    const std::string why = bytes.text.empty()
+                                ? "no builder has published `" + settings_.fleet + "` yet"
+                                : "what is published of `" + settings_.fleet +
+                                      "` was not signed with a key that is known here";
+    status_.loading(why);
+    report_all(State::loading, why);
+    return begin_backoff_.next();
+  }
+  replica_ = std::make_unique<Replica>(name_, std::move(manifest->begin), settings_.keys);
+  load_.reset();
+  load_at_ = clock_() +
+             Duration(std::uniform_int_distribution<Duration::rep>(
+                 0, Duration(kFirstLoadWithin).count())(*std::make_unique<std::random_device>()));
+  list_tables();
+  status_.following();
+  return Duration::zero();
+}
+
+Follower::Done Follower::ask() {
+  const bool is_wanted = settings_.asking.begin();
+  const TimePoint now = clock_();
+  if (now - asked_at_ < kAskEvery && !is_wanted) {
+    return {};
+  }
+  asked_at_ = now;
+  const Question question = replica_->ask(random_bytes(kNonceBytes), now);
+  TRY(accepted(redis_->ask(
+      {"HSET",
+       keys_.asks,
+       name_,
+       bytes_of(Ask{.nonce = question.nonce, .seq = replica_->at().seq, .lacks = lacks_})})));
+  lacks_ = 0;
+  return {};
+}
+
+// Waits for what comes, unless there is something to load.
+Follower::Done Follower::read_log() {
+  const std::string after = id_of(replica_->at().seq);
+  const std::string wait = std::to_string(load_ ? 1 : kReadWait.count());
+  const resp::Value read = TRY(accepted(
+      redis_->ask({"XREAD", "COUNT", kEntriesAtOnce, "BLOCK", wait, "STREAMS", keys_.log, after})));
+  if (read.list.empty() || read.list[0].list.size() != 2) {
+    return {};
+  }
+  for (const std::string_view bytes : entries_of(read.list[0].list[1])) {
+    const auto entry = replica_->take(bytes);
+    if (!entry) {
+      leave(entry.error());
+      return {};
+    }
+    apply(*entry);
+    may_be_answered_ = may_be_answered_ || !entry->root.empty();
+  }
+  const std::scoped_lock lock(mutex_);
+  position_ = replica_->at().position;
+  return {};
+}
+
+// Another Redis may answer by now, which has another log or the end of this one lost.
+Follower::Done Follower::compare() {
+  if (clock_() - compared_at_ < kCompareEvery) {
+    return {};
+  }
+  compared_at_ = clock_();
+  const resp::Value at = TRY(accepted(redis_->ask({"HMGET", keys_.meta, "seq", "tag"})));
+  const auto seq =
+      at.list.size() == 2 ? text::number_of<std::uint64_t>(at.list[0].text) : std::nullopt;
+  if (!seq) {
+    leave({.kind = Break::Kind::gap, .why = "there is no log any more"});
+  } else if (const auto same = replica_->compare(*seq, at.list[1].text); !same) {
+    leave(same.error());
+  }
+  return {};
+}
+
+Follower::Done Follower::read_answer_to_own() {
+  if (!std::exchange(may_be_answered_, false)) {
+    return {};
+  }
+  const resp::Value bytes = TRY(accepted(redis_->ask({"HGET", keys_.answers, name_})));
+  const auto answer = read_answer(bytes.text);
+  if (const auto at = answer ? replica_->proven(*answer) : std::nullopt) {
+    prove(*at);
+  }
+  return {};
+}
+
+// What is here is begun anew.
+void Follower::leave(const Break& why) {
+  if (why.kind == Break::Kind::old) {
+    return;
+  }
+  if (why.is_alarming()) {
+    settings_.observer.on_trouble(settings_.source, why.why);
+  }
+  status_.loading(why.why);
+  report_all(State::loading, why.why);
+  replica_.reset();
+  load_.reset();
+}
+
+void Follower::prove(TimePoint at) {
+  begin_backoff_.succeeded();
+  for (const auto& [number, table] : replica_->at().tables) {
+    Feed* const feed = feed_of(number);
+    if (feed == nullptr) {
+      continue;
+    }
+    if (replica_->has(number) && table.is_ready) {
+      feed->measure_growth(at);
+      feed->prove(at);
+    } else if (!table.is_ready) {
+      feed->report(State::loading, "its builder does not know its rows: " + table.why);
+    }
+  }
+  status_.proven(at);
+  settings_.asking.proven();
+}
+
+// --- tables ---
+
+void Follower::list_tables() {
+  const auto list = read_list(replica_->at().list);
+  for (const source::Target& target : feeds_.targets()) {
+    const TableList::Namespace* const names = list ? list->find(target.settings.name) : nullptr;
+    const bool is_same =
+        names != nullptr && names->definition == source::published_definition(target);
+    if (is_same && names->is_complete) {
+      feeds_.set_tables(target, names->tables);
+      continue;
+    }
+    target.parts.set_complete(false);
+    feeds_.report(target,
+                  names == nullptr ? "its builder has no such namespace"
+                  : is_same        ? "its builder does not know which tables there are"
+                                   : "its builder has it with other keys, tables or conditions",
+                  is_same ? State::loading : State::unsynced);
+  }
+  numbered_.clear();
+  for (Feed& feed : feeds_) {
+    numbered_[source::published_number(feed.target().settings.name, feed.table())] = &feed;
+  }
+  const std::scoped_lock lock(mutex_);
+  kind_ = list ? list->kind : "";
+}
+
+source::Feed* Follower::feed_of(TableId table) {
+  const auto found = numbered_.find(table);
+  return found == numbered_.end() ? nullptr : found->second;
+}
+
+void Follower::apply(const Entry& entry) {
+  if (!entry.list.empty()) {
+    list_tables();
+  }
+  for (const TableChange& change : entry.tables) {
+    Feed* const feed = feed_of(change.table);
+    if (feed != nullptr && replica_->has(change.table)) {
+      apply(change, *feed);
+    }
+  }
+}
+
+void Follower::apply(const TableChange& change, source::Feed& feed) {
+  filter::LiveFilter& live = feed.live();
+  if (!change.isolated.empty()) {
+    auto rows = filter::IsolatedRows::parse(change.isolated);
+    if (!rows) {
+      drop(change.table, feed, "its isolated rows cannot be read");
+      return;
+    }
+    live.set_isolated(*std::move(rows));
+  }
+  const NetChange net(change);
+  const bool is_full = live.insert(net.inserted) == filter::InsertOutcome::full;
+  std::ranges::for_each(net.erased, [&live](std::uint64_t hash) { live.erase(hash); });
+  feed.see_id(change.largest_id);
+  feed.follow_growth();
+  if (is_full) {
+    drop(change.table, feed, "its filter is full: it is loaded again");
+  } else if (live.writable()->digest() != change.digest) {
+    const std::string why = "its filter has other rows than its builder's";
+    settings_.observer.on_trouble(settings_.source, feed.table() + ": " + why);
+    feed.expire();
+    drop(change.table, feed, why);
+  }
+}
+
+void Follower::drop(TableId table, source::Feed& feed, const std::string& why) {
+  replica_->loaded(table, 0);
+  feed.report(State::loading, why);
+}
+
+// --- loads ---
+
+Follower::Done Follower::load_more(const std::stop_token& stop) {
+  if (!load_) {
+    return choose_load();
+  }
+  const auto known = replica_->at().tables.find(load_->snapshot.table);
+  if (known == replica_->at().tables.end() ||
+      known->second.version != load_->snapshot.version) {  // it is outdated
+    load_.reset();
+    return {};
+  }
+  TRY(read_pieces());
+  return load_ && load_->bytes.size() == load_->snapshot.bytes ? finish_load(stop) : Done();
+}
+
+Follower::Done Follower::choose_load() {
+  const TimePoint now = clock_();
+  const auto is_due = [this](const auto& table) {
+    return table.second.version != 0 && !replica_->has(table.first) &&
+           feed_of(table.first) != nullptr;
+  };
+  if (now < load_at_ || now - manifest_read_at_ < kManifestEvery ||
+      std::ranges::none_of(replica_->at().tables, is_due)) {
+    return {};
+  }
+  manifest_read_at_ = now;
+  const resp::Value bytes = TRY(accepted(redis_->ask({"GET", keys_.manifest})));
+  const auto manifest = read_manifest(bytes.text, settings_.keys);
+  for (const auto& table : replica_->at().tables) {
+    const Snapshot* const snapshot = manifest ? manifest->find(table.first) : nullptr;
+    if (is_due(table) && snapshot != nullptr && snapshot->version == table.second.version &&
+        snapshot->seq <= replica_->at().seq) {
+      load_ = Load{.snapshot = *snapshot};
+      feed_of(table.first)->report_unless_refused(State::loading, "it is loaded from a snapshot");
+      return {};
+    }
+  }
+  return {};
+}
+
+Follower::Done Follower::read_pieces() {
+  for (int i = 0; i < kPiecesAtOnce && load_->bytes.size() < load_->snapshot.bytes; ++i) {
+    const resp::Value piece =
+        TRY(accepted(redis_->ask({"GET", keys_.piece(load_->snapshot.name, load_->pieces)})));
+    if (piece.text.empty() || piece.text.size() > kPieceBytes) {  // gone
+      lacks_ = load_->snapshot.table;
+      load_.reset();
+      load_at_ = clock_() + begin_backoff_.next();
+      return {};
+    }
+    ++load_->pieces;
+    load_->bytes += piece.text;
+    load_->hashes += hash_of(piece.text);
+  }
+  return {};
+}
+
+Follower::Done Follower::finish_load(const std::stop_token& stop) {
+  const Load load = *std::exchange(load_, std::nullopt);
+  Feed* const feed = feed_of(load.snapshot.table);
+  if (feed == nullptr) {
+    return {};
+  }
+  const auto refuse = [&](const std::string& why, bool is_of_no_use = true) {
+    feed->report(State::loading, why);
+    lacks_ = is_of_no_use ? load.snapshot.table : 0;
+    load_at_ = clock_() + begin_backoff_.next();
+    return Done();
+  };
+  if (hash_of(load.hashes) != load.snapshot.hash) {
+    settings_.observer.on_trouble(settings_.source,
+                                  "a snapshot is not what its builder has signed");
+    return refuse("its snapshot is damaged");
+  }
+  auto file = filter::parse_filter_file(std::as_bytes(std::span(load.bytes)),
+                                        feed->target().parts.secret());
+  if (!file) {
+    return file.error().fault == filter::FilterFileFault::wrong_secret
+               ? refuse("its builder has another storage.secret_file", false)
+               : refuse(file.error().what);
+  }
+  std::string isolated = std::move(file->label.attachment);
+  if (!TRY(replay(load.snapshot, *file->filter, isolated, stop))) {
+    return refuse("the log behind its snapshot is not there");
+  }
+  auto rows = isolated.empty() ? filter::IsolatedRows() : filter::IsolatedRows::parse(isolated);
+  if (!rows) {
+    return refuse("its isolated rows cannot be read");
+  }
+  const std::uint64_t largest = replica_->at().tables.at(load.snapshot.table).largest_id;
+  feed->snapshot_begins(clock_());
+  feed->publish({.filter = std::move(file->filter),
+                 .largest_id = largest,
+                 .ids_grow = largest != 0,
+                 .isolated = *std::move(rows)});
+  replica_->loaded(load.snapshot.table, load.snapshot.version);
+  return {};
+}
+
+std::expected<bool, std::string> Follower::replay(const Snapshot& snapshot,
+                                                  filter::CuckooFilter& filter,
+                                                  std::string& isolated,
+                                                  const std::stop_token& stop) {
+  const ChainBegin& at = replica_->at();
+  Chain chain(snapshot.begin(), settings_.keys);
+  while (chain.at().seq < at.seq && !stop.stop_requested()) {
+    const std::string after = "(" + id_of(chain.at().seq);
+    const resp::Value read = TRY(accepted(
+        redis_->ask({"XRANGE", keys_.log, after, id_of(at.seq), "COUNT", kEntriesAtOnce})));
+    const auto entries = entries_of(read);
+    if (entries.empty()) {
+      return false;
+    }
+    for (const std::string_view bytes : entries) {
+      const auto entry = chain.take(bytes);
+      if (!entry) {
+        return false;
+      }
+      for (const TableChange& change : entry->tables) {
+        if (change.table != snapshot.table) {
+          continue;
+        }
+        const NetChange net(change);
+        filter.insert(net.inserted);
+        std::ranges::for_each(net.erased, [&filter](std::uint64_t hash) { filter.erase(hash); });
+        if (!change.isolated.empty()) {
+          isolated = change.isolated;
+        }
+      }
+    }
+  }
+  const TableState& state = chain.at().tables.at(snapshot.table);
+  return chain.at().seq == at.seq && chain.at().tag == at.tag &&
+         state.version == snapshot.version && state.digest == filter.digest();
+}
+
+}  // namespace cuckooguard::fleet

@@ -1,0 +1,125 @@
+// Follows what a builder publishes in Redis (fleet/layout.h), one round after the other:
+//
+//   ask ─▶ read the log, and apply it ─▶ is there an answer? then all is proven as of the question
+//                                     └▶ load what is not here, some pieces each round
+//
+// Its filters stay as they are while nothing comes, and pass once the last proof is too old. What
+// is loaded is loaded beside them. Only a log that does not go on from what is here has all of it
+// read again: after a pause, so that not all followers come at once.
+//
+// Threads: a source's (source/follower.h). Lifetimes: the feeds' targets outlive it.
+// Errors:  a state that says why; what nobody does by accident is told to the observer.
+// Limits:  kPiecesAtOnce of 1 MiB for each round; a snapshot is in memory while it is loaded.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fleet/layout.h"
+#include "fleet/replica.h"
+#include "source/feeds.h"
+#include "source/follower.h"
+#include "source/source_kind.h"
+
+namespace cuckooguard::fleet {
+
+class Follower final : public source::Follower {
+ public:
+  using Duration = std::chrono::nanoseconds;
+
+  static constexpr std::chrono::milliseconds kAskEvery{250};
+  static constexpr std::chrono::milliseconds kReadWait{100};
+  static constexpr std::chrono::seconds kCompareEvery{1};
+  static constexpr std::chrono::milliseconds kManifestEvery{500};
+  static constexpr std::chrono::milliseconds kFirstLoadWithin{1000};
+  static constexpr int kPiecesAtOnce = 4;
+
+  struct Settings {
+    std::string source;  // its name here,
+    std::string fleet;   // and the builder's for it
+    std::string prefix;
+    VerifyingKeys keys;
+    source::OpenRedis redis;
+    source::Observer& observer;
+    source::Asking asking;
+    std::span<const source::SourceKind* const> kinds;
+  };
+
+  Follower(Settings settings, source::Feeds feeds, source::Clock clock);
+
+  Duration step(const std::stop_token& stop) override;
+  void finish() override { feeds_.each(&source::Feed::expire); }
+  source::SourceStatus status() const override;
+  source::Reached reached(std::string_view position) const override;
+
+ private:
+  using Redis = source::RedisSession;
+  using TimePoint = source::TimePoint;
+  using Done = std::expected<void, std::string>;
+
+  struct Load {
+    Snapshot snapshot;
+    std::uint64_t pieces = 0;
+    std::string bytes{};
+    std::string hashes{};
+  };
+
+  Duration lose(const std::string& why);
+  std::expected<Duration, std::string> round(const std::stop_token& stop);
+  std::expected<Duration, std::string> begin();
+  Done ask();
+  Done read_log();
+  Done compare();
+  Done read_answer_to_own();
+  void leave(const Break& why);
+  void list_tables();
+  source::Feed* feed_of(TableId table);
+  void apply(const Entry& entry);
+  void apply(const TableChange& change, source::Feed& feed);
+  void drop(TableId table, source::Feed& feed, const std::string& why);
+  Done load_more(const std::stop_token& stop);
+  Done choose_load();
+  Done read_pieces();
+  Done finish_load(const std::stop_token& stop);
+  // Nothing: not now.
+  std::expected<bool, std::string> replay(const Snapshot& snapshot,
+                                          filter::CuckooFilter& filter,
+                                          std::string& isolated,
+                                          const std::stop_token& stop);
+  void prove(TimePoint at);
+  void report_all(filter::State state, const std::string& why);
+
+  Settings settings_;
+  Keys keys_;
+  source::Feeds feeds_;
+  source::Clock clock_;
+  source::Backoff backoff_{std::chrono::milliseconds(100), std::chrono::seconds(5)};
+  source::Backoff begin_backoff_{std::chrono::milliseconds(200), std::chrono::seconds(10)};
+  std::string name_;
+  std::unique_ptr<Redis> redis_;
+  std::unique_ptr<Replica> replica_;
+  std::map<TableId, source::Feed*> numbered_;
+  std::optional<Load> load_;
+  TimePoint asked_at_{};
+  TimePoint compared_at_{};
+  TimePoint manifest_read_at_{};
+  TimePoint load_at_{};  // not before
+  bool may_be_answered_ = false;
+  TableId lacks_ = 0;  // to be told
+  source::FollowStatus status_;
+  mutable std::mutex mutex_;
+  std::string position_;
+  std::string kind_;  // of positions
+};
+
+}  // namespace cuckooguard::fleet

@@ -1,0 +1,112 @@
+#include "fleet/layout.h"
+
+#include <algorithm>
+
+#include "text/little_endian.h"
+#include "text/number.h"
+
+namespace cuckooguard::fleet {
+
+using text::put;
+using text::put_text;
+using Cursor = text::LittleEndianCursor;
+
+Keys::Keys(std::string_view prefix, std::string_view name)
+    : root_("{" + std::string(prefix) + ":" + std::string(name) + "}") {
+  meta = root_ + ":meta";
+  log = root_ + ":log";
+  manifest = root_ + ":manifest";
+  asks = root_ + ":asks";
+  answers = root_ + ":answers";
+}
+
+std::string Keys::piece(std::string_view snapshot, std::uint64_t number) const {
+  return root_ + ":piece:" + std::string(snapshot) + ":" + std::to_string(number);
+}
+
+std::optional<std::uint64_t> seq_of_id(std::string_view id) {
+  return id.ends_with("-0") ? text::number_of<std::uint64_t>(id.substr(0, id.size() - 2))
+                            : std::nullopt;
+}
+
+std::string_view append_script() {
+  return R"(local at = redis.call('HMGET', KEYS[1], 'epoch', 'seq', 'tag')
+if at[1] == ARGV[1] and at[2] == ARGV[2] and at[3] == ARGV[3] then
+  local seq = string.format('%.0f', tonumber(at[2]) + 1)
+  local added = redis.pcall('XADD', KEYS[2], seq .. '-0', 'e', ARGV[5])
+  if type(added) == 'table' and added.err then
+    if string.find(added.err, 'smaller') then return {at[1], at[2], ''} end
+    return added
+  end
+  redis.call('HSET', KEYS[1], 'seq', seq, 'tag', ARGV[4])
+  return {at[1], seq, ARGV[4]}
+end
+return at)";
+}
+
+std::string_view begin_script() {
+  return R"(local at = redis.call('HMGET', KEYS[1], 'epoch', 'seq', 'tag')
+if (at[1] or '') == ARGV[1] and (at[2] or '') == ARGV[2] and (at[3] or '') == ARGV[3] then
+  redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
+  redis.call('HSET', KEYS[1], 'epoch', ARGV[4], 'seq', ARGV[5], 'tag', ARGV[6])
+  return {ARGV[4], ARGV[5], ARGV[6]}
+end
+return at)";
+}
+
+std::string_view take_over_script() {
+  return R"(local at = redis.call('HMGET', KEYS[1], 'epoch', 'seq', 'tag')
+if at[1] == ARGV[1] and at[2] == ARGV[2] and at[3] == ARGV[3] then
+  redis.call('HSET', KEYS[1], 'epoch', ARGV[4])
+  return {ARGV[4], at[2], at[3]}
+end
+return at)";
+}
+
+std::string_view manifest_script() {
+  return R"(local at = redis.call('HMGET', KEYS[1], 'epoch', 'seq', 'tag')
+if at[1] == ARGV[1] then
+  redis.call('SET', KEYS[3], ARGV[2])
+  redis.call('XTRIM', KEYS[2], 'MINID', ARGV[3])
+end
+return at)";
+}
+
+const TableList::Namespace* TableList::find(std::string_view name) const {
+  const auto found = std::ranges::find(namespaces, name, &Namespace::name);
+  return found == namespaces.end() ? nullptr : &*found;
+}
+
+std::string text_of(const TableList& list) {
+  std::string out;
+  put_text(out, list.kind);
+  put(out, static_cast<std::uint32_t>(list.namespaces.size()));
+  for (const TableList::Namespace& each : list.namespaces) {
+    put_text(out, each.name);
+    put_text(out, each.definition);
+    put(out, static_cast<std::uint8_t>(each.is_complete));
+    put(out, static_cast<std::uint32_t>(each.tables.size()));
+    for (const std::string& table : each.tables) {
+      put_text(out, table);
+    }
+  }
+  return out;
+}
+
+std::optional<TableList> read_list(std::string_view text) {
+  Cursor cursor(text);
+  TableList list;
+  list.kind = cursor.take_text();
+  for (auto left = cursor.take<std::uint32_t>(); left > 0 && cursor.ok(); --left) {
+    TableList::Namespace& each = list.namespaces.emplace_back();
+    each.name = cursor.take_text();
+    each.definition = cursor.take_text();
+    each.is_complete = cursor.take<std::uint8_t>() != 0;
+    for (auto tables = cursor.take<std::uint32_t>(); tables > 0 && cursor.ok(); --tables) {
+      each.tables.emplace_back(cursor.take_text());
+    }
+  }
+  return cursor.at_end() ? std::optional(std::move(list)) : std::nullopt;
+}
+
+}  // namespace cuckooguard::fleet

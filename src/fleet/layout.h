@@ -1,0 +1,76 @@
+// Where a fleet is kept in Redis, and what is done there atomically.
+//
+//   {P}:meta      epoch, and number and tag of the last entry
+//   {P}:log       a stream of entries, each with the id <number>-0
+//   {P}:manifest  what followers begin with (chain.h)
+//   {P}:asks      a hash: of each follower its question, and how far it is (replica.h)
+//   {P}:answers   a hash: of each follower the answer to one of them
+//   {P}:piece:<snapshot>:<i>
+//                 of a snapshot; those that the manifest names stay, others go by themselves
+//
+// Nothing that is read here is believed but for signatures. Each script changes nothing, and says
+// so, when its arguments no longer hold. Scripts are sent as they are, by EVAL.
+//
+// Threads: plain values.
+// Source: https://redis.io/docs/latest/develop/interact/programmability/eval-intro.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cuckooguard::fleet {
+
+inline constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20U;
+
+struct Keys {
+  Keys(std::string_view prefix, std::string_view name);
+
+  std::string piece(std::string_view snapshot, std::uint64_t number) const;
+
+  std::string meta;
+  std::string log;
+  std::string manifest;
+  std::string asks;
+  std::string answers;
+
+ private:
+  std::string root_;
+};
+
+inline std::string id_of(std::uint64_t seq) {
+  return std::to_string(seq) + "-0";
+}
+// Nothing: an id that no builder has given.
+std::optional<std::uint64_t> seq_of_id(std::string_view id);
+
+// All say {epoch, seq, tag}, as it is then; nothing of a log that is not there.
+// KEYS meta log; ARGV epoch, seq and tag of the entry before, its own tag, its bytes.
+std::string_view append_script();
+// KEYS meta log manifest; ARGV epoch, seq and tag as they were seen (empty: none was), then the new
+// ones. A new log begins.
+std::string_view begin_script();
+// KEYS meta; ARGV epoch, seq and tag as they were seen, and the new epoch.
+std::string_view take_over_script();
+// KEYS meta log manifest; ARGV epoch, the manifest, up to where the log goes.
+std::string_view manifest_script();
+
+// Which tables there are.
+struct TableList {
+  struct Namespace {
+    std::string name;
+    std::string definition;  // of its keys and rows: a follower's must be the same
+    bool is_complete = false;
+    std::vector<std::string> tables{};
+  };
+  std::string kind;  // of the builder's source
+  std::vector<Namespace> namespaces;
+
+  const Namespace* find(std::string_view name) const;
+};
+std::string text_of(const TableList& list);
+std::optional<TableList> read_list(std::string_view text);
+
+}  // namespace cuckooguard::fleet

@@ -1,0 +1,157 @@
+// What a set of tables tells of its filters to whoever publishes them (source/publication.h). That
+// it leads to these filters is checked at each mark, in all tests of sets (table_set_fixture.h).
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "harness/temporary_directory.h"
+#include "source/follow/table_set_fixture.h"
+#include "source/storage_directory.h"
+
+namespace cuckooguard::source::mysql {
+namespace {
+
+using PublicationTest = TableSetTest;
+
+TEST_F(PublicationTest, a_table_is_told_from_its_load_on_transaction_by_transaction) {
+  begin();
+  EXPECT_TRUE(told_.told.empty());
+  load_all({1, 2});
+  ASSERT_TRUE(told_.told.contains(users_));
+  EXPECT_EQ(told_.told.at(users_).digest.count, 2U);
+  insert(3);
+  EXPECT_EQ(told_.told.at(users_).digest.count, 3U);
+  EXPECT_EQ(told_.marks.back(), tables_.log.position().text());
+}
+
+TEST_F(PublicationTest, a_row_is_deleted_by_its_transaction_and_erased_when_that_is_committed) {
+  begin();
+  load_all({1, 2});
+  tables_.log.see_committed(committed(1));
+  apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::erase(1, 1), MadeLog::commit_at(500)});
+  EXPECT_EQ(told_.told.at(users_).deleted.size(), 1U);
+  EXPECT_EQ(told_.told.at(users_).digest.count, 2U);
+  const std::size_t marks = told_.marks.size();
+  tables_.log.see_committed(committed(500));
+  EXPECT_TRUE(told_.told.at(users_).deleted.empty());
+  EXPECT_EQ(told_.told.at(users_).digest.count, 1U);
+  EXPECT_GT(told_.marks.size(), marks) << "what was erased is marked, too";
+}
+
+TEST_F(PublicationTest, a_row_that_comes_back_before_it_is_erased_leaves_nothing_to_be_erased) {
+  begin();
+  load_all({1});
+  tables_.log.see_committed(committed(1));
+  apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::erase(1, 1), MadeLog::commit_at(500)});
+  insert(1);
+  EXPECT_TRUE(told_.told.at(users_).deleted.empty());
+  tables_.log.see_committed(committed(500));
+  EXPECT_EQ(told_.told.at(users_).digest.count, 1U);
+}
+
+TEST_F(PublicationTest, a_table_that_is_not_understood_is_told_no_more_until_it_is_read) {
+  begin();
+  load_all({1});
+  commit();
+  prove();
+  EXPECT_TRUE(told_.ready.at(users_));
+  apply(erasing(9));
+  commit();
+  EXPECT_FALSE(told_.told.contains(users_));
+  prove();
+  EXPECT_FALSE(told_.ready.at(users_));
+  bench_.clock.advance(seconds(1));
+  load_all({1, 4});
+  EXPECT_TRUE(told_.told.contains(users_));
+  prove();
+  EXPECT_TRUE(told_.ready.at(users_));
+}
+
+TEST_F(PublicationTest, a_proof_is_told_behind_the_mark_of_what_it_proves) {
+  begin();
+  load_all({1});
+  commit();
+  insert(2);
+  const TimePoint before = bench_.clock.now();
+  prove();
+  EXPECT_EQ(told_.proven_at, before);
+  EXPECT_EQ(told_.marks.back(), tables_.log.position().text());
+}
+
+TEST_F(PublicationTest, rows_that_wait_when_a_load_is_published_are_told_as_deleted) {
+  begin();
+  load_all({1, 2});
+  tables_.log.see_committed(committed(1));
+  open_view(0);
+  apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::erase(1, 1), MadeLog::commit_at(500)});
+  ASSERT_TRUE(read(0, {1, 2}));
+  EXPECT_EQ(told_.told.at(users_).deleted.size(), 1U);
+  tables_.log.see_committed(committed(500));
+  EXPECT_EQ(told_.told.at(users_).digest.count, 1U);
+}
+
+TEST_F(PublicationTest, a_file_is_written_of_what_was_told_up_to_a_mark) {
+  const harness::TemporaryDirectory directory;
+  const StorageDirectory storage = StorageDirectory::open(directory.file("kept")).value();
+  begin();
+  load_all({1});
+  insert(2);
+  commit();
+  const auto soon = std::chrono::steady_clock::now() + seconds(2);
+  ASSERT_TRUE(tables_.checkpoints.write(0, storage, "shop", "db1", soon));
+  EXPECT_EQ(told_.cuts, std::vector{users_});
+  EXPECT_FALSE(tables_.checkpoints.is_wanted(0));
+  told_.wants_cuts = true;
+  EXPECT_TRUE(tables_.checkpoints.is_wanted(0));
+  apply(erasing(9));
+  commit();
+  EXPECT_FALSE(tables_.checkpoints.is_wanted(0)) << "it is out of step";
+}
+
+// Rows come and go, the server commits, tables are read again: the recorder looks at each mark.
+TEST_F(PublicationTest, whatever_happens_what_is_told_leads_to_the_filters) {
+  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    std::minstd_rand random(seed);
+    const auto below = [&random](std::uint32_t bound) { return random() % bound; };
+    begin();
+    std::set<std::uint32_t> rows{1, 2, 3};
+    bench_.clock.advance(seconds(200));
+    load_all({1, 2, 3});
+    std::uint64_t place = 1;
+    tables_.log.see_committed(committed(place));
+    for (int step = 0; step < 60; ++step) {
+      const std::uint32_t id = 1 + below(12);
+      if (below(100) < 70) {
+        const bool goes = rows.erase(id) > 0;
+        if (!goes) {
+          rows.insert(id);
+        }
+        apply({log_.begin(),
+               MadeLog::map(1, "user"),
+               goes ? MadeLog::erase(1, id) : MadeLog::insert(1, id),
+               MadeLog::commit_at(++place * 10)});
+      } else if (below(3) > 0) {
+        tables_.log.see_committed(committed(place * 10 - below(2) * 10));
+        prove();
+      } else {
+        bench_.lives[0].ask_for_rebuild();
+        tables_.loads.tend();
+        for (const TableIndex index : tables_.loads.take_due()) {
+          open_view(index);
+          ASSERT_TRUE(read(index, {rows.begin(), rows.end()}));
+        }
+      }
+    }
+    ASSERT_TRUE(told_.told.contains(users_));
+    if (HasFailure()) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cuckooguard::source::mysql
