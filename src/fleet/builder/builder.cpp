@@ -265,17 +265,20 @@ std::expected<Builder::Meta, std::string> Builder::meta(Redis& redis) {
 Builder::Done Builder::publish(Redis& redis) {
   become("publishes");
   const source::TimePoint now = settings_.clock();
-  for (bool is_due = now - said_at_ >= kHeartbeat;; is_due = false) {
+  // What comes while it is appended waits for the next tick: entries would be many, and small.
+  for (bool is_all = false; !is_all;) {
     const Publisher::Draft* draft = nullptr;
     {
       const std::scoped_lock lock(mutex_);
-      draft = publisher_.next(is_due);
+      draft = publisher_.next(now - said_at_ >= kHeartbeat);
     }
     if (draft == nullptr) {
       break;
     }
     said_at_ = now;
     TRY(append(redis, *draft));
+    const std::scoped_lock lock(mutex_);
+    is_all = publisher_.is_all_appended();
   }
   TRY(tend_snapshots(redis));
   return read_asks(redis);
