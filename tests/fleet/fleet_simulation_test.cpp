@@ -13,7 +13,7 @@
 namespace cuckooguard::fleet {
 namespace {
 
-constexpr std::uint64_t kRuns = 40;
+constexpr std::uint64_t kRuns = 30;
 
 TEST(FleetSimulation, no_follower_hides_a_row_and_all_enforce_in_the_end) {
   const KeyFiles files;

@@ -118,6 +118,7 @@ class FleetWorld {
   static TableId table_of(std::uint64_t hash) { return 1 + hash % kTables; }
   TimePoint point(Time at) const { return TimePoint(std::chrono::microseconds(at)); }
   std::string random_bytes(std::size_t count);
+  const Manifest* manifest_of(const Redis& redis);  // null: there is none
 
   void step();
   void commit();
@@ -177,6 +178,7 @@ class FleetWorld {
   std::vector<Redis> backups_;
   std::map<std::uint64_t, std::vector<std::string>> archive_;  // all entries that there were
   std::map<std::string, Rows> files_;                          // of snapshots, by name
+  std::map<std::string, std::optional<Manifest>> manifests_;  // that were read
   std::vector<Builder> builders_;
   std::vector<Follower> followers_;
 };

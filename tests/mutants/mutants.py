@@ -42,6 +42,9 @@ FILTERS = "src/guard/filter_commands.cpp"
 FILLED = "src/filled/"
 ABSENT_READS = "src/filter/absent_reads.cpp"
 FILLED_COMMANDS = "src/filled/served/commands.cpp"
+CHAIN = "src/fleet/chain.cpp"
+PUBLISHER = "src/fleet/publisher.cpp"
+LOG_FEED = "src/source/follow/log_feed.h"
 
 # what must notice it, name, what it breaks, edits: file, from, to
 MUTANTS = [
@@ -553,6 +556,45 @@ MUTANTS = [
      [("src/replicated/filter_log.cpp", 'info.contains("maxmemory_policy:allkeys-")', 'info.contains("maxmemory_policy:all-")')]),
     ("replicated", "each_flush_is_waited_for_longer", "filters are of no use for seconds after FLUSHALL",
      [("src/replicated/filter_log.cpp", "failure.has_begun_anew ? kPauseLeast", "failure.has_begun_anew ? std::clamp(2 * pause_, kPauseLeast, kPauseMost)")]),
+    # Fleets
+    ("fleet", "an_entry_follows_any", "an entry is applied to what it was not made for",
+     [(CHAIN, "if (entry.before != at_.tag) {", "if (entry.before.empty()) {")]),
+    ("fleet", "no_digest", "what has not been told, or not applied, is not noticed",
+     [(CHAIN, "return change.version != before.version || digest == change.digest;", "return digest == change.digest || change.table != 0;")]),
+    ("fleet", "a_question_read_too_late_is_answered", "a follower is fresh as of a moment after the database was asked",
+     [(PUBLISHER, "*proven_at_ >= questions_at_;", "questions_at_ != TimePoint::max();")]),
+    ("fleet", "a_path_to_another_root", "an answer of another entry counts",
+     [("src/fleet/questions.cpp", "return cursor.at_end() && reached == root;", "return cursor.at_end() && !root.empty();")]),
+    ("fleet", "anybody_signs", "who may write to Redis can hide a key",
+     [("src/fleet/signature.cpp", "bytes.substr(text.size()))) {\n    return std::nullopt;",
+       "bytes.substr(text.size())) && bytes.empty()) {\n    return std::nullopt;")]),
+    ("fleet", "takes_over_while_behind", "a builder goes on where it has not been",
+     [(PUBLISHER, "covers_(reached_, at_.position);", "!reached_.empty();")]),
+    ("fleet", "takes_over_with_a_gap", "what came between the log's end and a builder's beginning is told by nobody",
+     [(PUBLISHER, "covers_(at_.position, *begins_at_) &&", "begins_at_->size() < 100 &&")]),
+    ("fleet", "tells_what_the_log_has", "rows that are in the log are told again",
+     [(PUBLISHER, "while (!marks_.empty() && covers_(at_.position, marks_.front().position)) {",
+       "while (!marks_.empty() && at_.position.size() > 100) {")]),
+    ("fleet", "leaves_what_the_one_before_has_deleted", "deleted rows stay after a takeover",
+     [(PUBLISHER, "for (; hash->second > keeps; --hash->second) {", "for (; hash->second > keeps + 100; --hash->second) {")]),
+    ("fleet", "says_to_be_further_than_it_is", "an entry's position is that of operations that come later",
+     [(PUBLISHER, "    position = marks_.front().position;\n", "    position = reached_;\n")]),
+    ("fleet", "goes_on_with_what_it_does_not_tell", "a table that a builder does not understand stays published",
+     [(PUBLISHER, "if (!told_.contains(table)) {", "if (told_.empty() && table == 0) {")]),
+    ("fleet", "a_cut_while_rows_wait", "a snapshot has rows that the log says will go",
+     [(PUBLISHER, "if (!state.deleted.empty() || !deleted_[table].empty()) {", "if (!state.deleted.empty()) {")]),
+    ("fleet", "a_cut_believes_what_was_told", "a filter that differs from what was told stays published",
+     [(PUBLISHER, "is_published && state.digest == digest;", "is_published;")]),
+    ("fleet", "keeps_copies_of_what_comes_and_goes", "followers' buckets fill up with copies",
+     [("src/fleet/entry.cpp", "if (inserted.empty() || erased.empty()) {", "if (inserted.size() + erased.size() < 100) {")]),
+    ("source/follow", "a_row_that_comes_back_is_not_told", "it is erased at followers",
+     [(LOG_FEED, "        feed_.published().inserted({&hash, 1});\n        feed_.published().erased(hash);\n", "")]),
+    ("source/follow", "what_waits_at_a_load_is_not_told", "a snapshot has rows that will go",
+     [(LOG_FEED, "    erasures_.for_each([this](std::uint64_t hash) { feed_.published().deleted(hash); });\n", "")]),
+    ("source/follow", "a_table_that_is_not_understood_is_told_of", "followers believe what is not told any more",
+     [("src/source/follow/table_set_state.h", "      followed.feed->expire();\n      followed.feed->published().lost();\n    }\n    rows", "      followed.feed->expire();\n    }\n    rows")]),
+    ("source/follow", "what_is_erased_is_not_marked", "it is told with the next transaction only",
+     [("src/source/follow/table_set_log.h", "      state_.mark();\n    } catch", "    } catch")]),
 ]
 
 
