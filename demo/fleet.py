@@ -177,7 +177,7 @@ def show(folder, database, redis_port, guards):
     print(f"  {INSERTED} rows inserted, and read everywhere: the last follower knew them {slowest * 1000:.0f} ms after the commit at most")
     connections = database.connections()
 
-    publishing = next(b for b in builders if b"publishes" in open(f"{folder}/{b.name}.log", "rb").read())
+    publishing = next(b for b in builders if b"what=publishes" in open(f"{folder}/{b.name}.log", "rb").read())
     publishing.end(signal.SIGKILL)
     database.run("INSERT INTO shop.users VALUES (3000000)")
     taken = until(lambda: all(f.client.call("GUARD.CHECK", "user:3000000") == [1] and f.is_ready() for f in followers),

@@ -96,7 +96,6 @@ class RunningBuilder {
         builder_({.name = "shop",
                   .prefix = "fleet",
                   .kind = "mysql",
-                  .reached = source::mysql::kKind.reached,
                   .key = fleet.keys.signing(),
                   .keys = fleet.keys.verifying(),
                   .redis = opens(fleet.redis.port()),

@@ -120,7 +120,8 @@ void Generation::make_spaces(const Environment& environment, const Generation* b
 }
 
 bool Generation::must_be_read_anew(const config::Source& settings, const Generation& before) const {
-  if (!guests_.kind_of(settings).runs_alone(settings)) {
+  // What is published is all that the one source has.
+  if (!guests_.kind_of(settings).runs_alone(settings) && settings.publish == config::Publish::off) {
     return false;
   }
   std::size_t members = 0;

@@ -88,6 +88,7 @@ std::string text_of(const Manifest& manifest) {
   put_text(out, manifest.begin.tag);
   put(out, manifest.begin.epoch);
   put_text(out, manifest.begin.position);
+  put_text(out, manifest.begin.end);
   put_text(out, manifest.begin.list);
   put(out, static_cast<std::uint32_t>(manifest.begin.tables.size()));
   for (const auto& [number, state] : manifest.begin.tables) {
@@ -128,6 +129,7 @@ std::optional<Manifest> manifest_in(std::string_view text) {
   manifest.begin.tag = cursor.take_text();
   manifest.begin.epoch = cursor.take<std::uint64_t>();
   manifest.begin.position = cursor.take_text();
+  manifest.begin.end = cursor.take_text();
   manifest.begin.list = cursor.take_text();
   for (auto left = cursor.take<std::uint32_t>(); left > 0 && cursor.ok(); --left) {
     const auto number = cursor.take<TableId>();
@@ -199,6 +201,7 @@ std::expected<Entry, Break> Chain::take(std::string_view bytes) {
   at_.tag = std::move(read->tag);
   at_.epoch = entry.epoch;
   at_.position = entry.position;
+  at_.end = entry.end;
   if (!entry.list.empty()) {
     at_.list = entry.list;
   }

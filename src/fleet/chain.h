@@ -5,8 +5,8 @@
 // tables can be had. A snapshot has the rows of a table as of an entry of its own; that table's
 // changes in all later ones are to be applied to it.
 //
-//   manifest  u64 seq, text tag, u64 epoch, text position, text list,
-//             u32 how many tables, each: u64 number, TableState,
+//   manifest  u64 seq, text tag, u64 epoch, text position, text end,
+//             text list, u32 how many tables, each: u64 number, TableState,
 //             u32 how many snapshots, each: Snapshot; 64 bytes of signature
 //
 // Threads:   one. Lifetimes: the keys outlive it.
@@ -52,6 +52,7 @@ struct ChainBegin {
   std::string tag;
   std::uint64_t epoch = 0;
   std::string position{};
+  std::string end{};  // of the database's log; empty: it is not known
   std::string list{};
   std::map<TableId, TableState> tables{};
 };

@@ -72,6 +72,7 @@ std::optional<Entry> entry_in(std::string_view text) {
   entry.epoch = cursor.take<std::uint64_t>();
   entry.before = cursor.bytes(kHashBytes);
   entry.position = cursor.take_text();
+  entry.end = cursor.take_text();
   entry.root = cursor.take_text();
   entry.list = cursor.take_text();
   const auto tables = cursor.take<std::uint32_t>();
@@ -106,6 +107,7 @@ std::string text_of(const Entry& entry) {
   put(out, entry.epoch);
   out += entry.before;
   put_text(out, entry.position);
+  put_text(out, entry.end);
   put_text(out, entry.root);
   put_text(out, entry.list);
   put(out, static_cast<std::uint32_t>(entry.tables.size()));

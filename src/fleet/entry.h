@@ -3,8 +3,8 @@
 // Entries are a chain: each names the tag of its predecessor, and so the state that it is to be
 // applied to. Their numbers are dense. A tag is the hash of the text; the signature is of the tag.
 //
-//   text    u64 seq, u64 epoch, 32 bytes before, text position, text root, text list,
-//           u32 how many tables, each: TableChange
+//   text    u64 seq, u64 epoch, 32 bytes before, text position, text end, text root,
+//           text list, u32 how many tables, each: TableChange
 //   bytes   text, 64 bytes of signature
 //
 // Threads:   plain values and free functions. Lifetimes: none.
@@ -61,7 +61,8 @@ struct Entry {
   std::uint64_t seq = 0;
   std::uint64_t epoch = 0;  // of the builder that has made it
   std::string before;       // the predecessor's tag
-  std::string position;     // how far the database's log is in it
+  std::string position;     // how far the database's log is in it, as its clients write it
+  std::string end;          // the last transaction of that, by which its builder knows it again
   std::string root;         // of the questions that it answers; empty: none
   std::string list;         // which tables there are, in their builder's words; empty: as before
   std::vector<TableChange> tables;

@@ -32,14 +32,13 @@ std::optional<std::uint64_t> seq_of_id(std::string_view id) {
 std::string_view append_script() {
   return R"(local at = redis.call('HMGET', KEYS[1], 'epoch', 'seq', 'tag')
 if at[1] == ARGV[1] and at[2] == ARGV[2] and at[3] == ARGV[3] then
-  local seq = string.format('%.0f', tonumber(at[2]) + 1)
-  local added = redis.pcall('XADD', KEYS[2], seq .. '-0', 'e', ARGV[5])
+  local added = redis.pcall('XADD', KEYS[2], ARGV[6] .. '-0', 'e', ARGV[5])
   if type(added) == 'table' and added.err then
     if string.find(added.err, 'smaller') then return {at[1], at[2], ''} end
     return added
   end
-  redis.call('HSET', KEYS[1], 'seq', seq, 'tag', ARGV[4])
-  return {at[1], seq, ARGV[4]}
+  redis.call('HSET', KEYS[1], 'seq', ARGV[6], 'tag', ARGV[4])
+  return {at[1], ARGV[6], ARGV[4]}
 end
 return at)";
 }

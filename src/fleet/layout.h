@@ -47,7 +47,7 @@ inline std::string id_of(std::uint64_t seq) {
 std::optional<std::uint64_t> seq_of_id(std::string_view id);
 
 // All say {epoch, seq, tag}, as it is then; nothing of a log that is not there.
-// KEYS meta log; ARGV epoch, seq and tag of the entry before, its own tag, its bytes.
+// KEYS meta log; ARGV epoch, seq and tag of the entry before, its own tag, its bytes, its seq.
 std::string_view append_script();
 // KEYS meta log manifest; ARGV epoch, seq and tag as they were seen (empty: none was), then the new
 // ones. A new log begins.

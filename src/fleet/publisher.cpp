@@ -34,7 +34,8 @@ void Publisher::lost(TableId table) {
 }
 
 void Publisher::note(Operation operation) {
-  if (journal_.size() == limits_.journal) {  // nobody can go on from here
+  // Nobody can go on from here.
+  if (journal_.size() == limits_.journal || marks_.size() >= limits_.marks) {
     journal_.clear();
     marks_.clear();
     unmarked_ = 0;
@@ -43,6 +44,11 @@ void Publisher::note(Operation operation) {
   }
   journal_.push_back(operation);
   ++unmarked_;
+}
+
+void Publisher::set_isolated(TableId table, std::string rows) {
+  isolated_[table] = std::move(rows);
+  note({.sort = Sort::isolated, .table = table});
 }
 
 void Publisher::set_facts(TableId table, Facts facts) {
@@ -64,19 +70,24 @@ void Publisher::set_list(std::string list) {
   list_ = std::move(list);
 }
 
-void Publisher::mark(std::string_view position) {
+void Publisher::mark(std::string_view position, std::string_view end) {
   if (unmarked_ > limits_.operations) {
     shorten_transaction();
   }
-  if (!begins_at_ && unmarked_ == journal_.size()) {
-    // The first since it is not known what came before: what it has is not known either.
-    journal_.clear();
-    begins_at_ = position;
-  } else {
-    marks_.push_back({.operations = unmarked_, .position = std::string(position)});
-  }
+  Mark mark{.operations = unmarked_, .position = std::string(position), .end = std::string(end)};
   unmarked_ = 0;
-  reached_ = position;
+  if (marks_.size() >= limits_.marks) {
+    journal_.clear();
+    marks_.clear();
+    begins_at_.reset();
+    fenced();
+  }
+  if (!begins_at_) {  // what came before is not known, and so neither is what this one has
+    journal_.clear();
+    begins_at_ = std::move(mark);
+  } else {
+    marks_.push_back(std::move(mark));
+  }
 }
 
 // What it does to its tables is not said: they are cut again.
@@ -105,7 +116,9 @@ void Publisher::follow(const ChainBegin& chain) {
   kept_.clear();
   kept_bytes_ = 0;
   waiting_ = 0;
-  while (!marks_.empty() && covers_(at_.position, marks_.front().position)) {
+  const auto is_it = [this](const Mark& mark) { return !mark.end.empty() && mark.end == at_.end; };
+  const auto last = std::find_if(marks_.rbegin(), marks_.rend(), is_it);
+  for (auto known = marks_.rend() - last; known > 0; --known) {
     drop_mark();
   }
 }
@@ -113,12 +126,12 @@ void Publisher::follow(const ChainBegin& chain) {
 void Publisher::drop_mark() {
   const auto end = journal_.begin() + static_cast<std::ptrdiff_t>(marks_.front().operations);
   journal_.erase(journal_.begin(), end);
-  begins_at_ = std::move(marks_.front().position);
+  begins_at_ = std::move(marks_.front());
   marks_.pop_front();
 }
 
 bool Publisher::can_take_over() const {
-  return begins_at_ && covers_(at_.position, *begins_at_) && covers_(reached_, at_.position);
+  return begins_at_ && !at_.end.empty() && begins_at_->end == at_.end;
 }
 
 // Of all tables it says itself what it knows; what it does not tell of ends.
@@ -143,7 +156,11 @@ void Publisher::begin(std::uint64_t epoch, std::uint64_t seq, std::string tag) {
   while (!marks_.empty()) {
     drop_mark();
   }
-  follow({.seq = seq, .tag = std::move(tag), .epoch = epoch, .position = reached_});
+  follow({.seq = seq,
+          .tag = std::move(tag),
+          .epoch = epoch,
+          .position = begins_at_->position,
+          .end = begins_at_->end});
   take_over(epoch);
 }
 
@@ -197,6 +214,9 @@ void Publisher::gather(const Operation& operation, Changes& changes) {
       change.erased.push_back(operation.hash);
       change.digest.remove(operation.hash);
       break;
+    case Sort::isolated:
+      change.isolated = isolated_[operation.table];
+      break;
     case Sort::anew:
       change = {.table = operation.table,
                 .is_ready = change.is_ready,
@@ -207,14 +227,15 @@ void Publisher::gather(const Operation& operation, Changes& changes) {
   }
 }
 
-void Publisher::gather(Changes& changes, std::string& position) {
+void Publisher::gather(Changes& changes) {
   std::size_t operations = 0;
   while (!marks_.empty() && operations < limits_.operations) {
     operations += marks_.front().operations;
     for (std::size_t i = 0; i < marks_.front().operations; ++i) {
       gather(journal_[i], changes);
     }
-    position = marks_.front().position;
+    at_.position = marks_.front().position;
+    at_.end = marks_.front().end;
     drop_mark();
   }
 }
@@ -244,7 +265,9 @@ void Publisher::add_facts(Changes& changes) {
     change.is_ready = facts.is_ready;
     change.why = facts.why;
     change.largest_id = facts.largest_id;
-    change.isolated = facts.isolated;
+    if (const auto rows = isolated_.find(table); rows != isolated_.end()) {
+      change.isolated = rows->second;
+    }
   }
 }
 
@@ -254,9 +277,8 @@ const Publisher::Draft* Publisher::next(bool is_due) {
   }
   if (waiting_ == 0) {
     Changes changes;
-    std::string position = at_.position;
     const bool has_marks = !marks_.empty();
-    gather(changes, position);
+    gather(changes);
     const bool is_all = marks_.empty() && unmarked_ == 0;
     const bool has_list = is_all && is_list_news_;
     if (is_all) {
@@ -270,16 +292,17 @@ const Publisher::Draft* Publisher::next(bool is_due) {
     if (!has_marks && changes.empty() && !has_list && !answers && !is_due) {
       return nullptr;
     }
-    draft(std::move(changes), std::move(position), answers);
+    draft(std::move(changes), answers);
   }
   return &kept_[kept_.size() - waiting_];
 }
 
-void Publisher::draft(Changes changes, std::string position, bool answers) {
+void Publisher::draft(Changes changes, bool answers) {
   Entry entry{.seq = at_.seq + 1,
               .epoch = epoch_,
               .before = at_.tag,
-              .position = std::move(position),
+              .position = at_.position,
+              .end = at_.end,
               .root = {},
               .list = std::exchange(is_list_news_, false) ? list_ : std::string(),
               .tables = {}};
@@ -301,7 +324,6 @@ void Publisher::draft(Changes changes, std::string position, bool answers) {
   at_.seq = entry.seq;
   at_.tag = draft.tag;
   at_.epoch = epoch_;
-  at_.position = std::move(entry.position);
   if (!entry.list.empty()) {
     at_.list = std::move(entry.list);
   }
@@ -334,17 +356,16 @@ bool Publisher::lost(std::uint64_t last_seq, std::string_view last_tag) {
 void Publisher::gather_all() {
   while (!marks_.empty() || is_first_entry_) {
     Changes changes;
-    std::string position = at_.position;
-    gather(changes, position);
+    gather(changes);
     if (marks_.empty() && std::exchange(is_first_entry_, false)) {
       erase_what_is_gone(changes);
     }
-    draft(std::move(changes), std::move(position));
+    draft(std::move(changes));
   }
 }
 
 std::optional<Publisher::Cut> Publisher::cut(TableId table, const Digest& digest) {
-  if (!is_publishing() || unmarked_ > 0) {
+  if (!is_publishing() || unmarked_ > 0 || waiting_ > limits_.waiting) {
     return std::nullopt;
   }
   gather_all();
@@ -359,7 +380,7 @@ std::optional<Publisher::Cut> Publisher::cut(TableId table, const Digest& digest
     TableChange& change = change_of(changes, table);
     change.version = at_.seq + 1;
     change.digest = digest;
-    draft(std::move(changes), at_.position);
+    draft(std::move(changes));
   }
   return Cut{.version = at_.tables[table].version,
              .seq = at_.seq,

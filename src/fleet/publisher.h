@@ -1,15 +1,17 @@
 // What a builder appends to its fleet's log: a state machine without I/O. The builder tells it what
 // it does to its filters, and it says which entry is next.
 //
-//   insert, erase_later, erase … mark(position)     the database's log, a transaction each
+//   insert, erase_later, erase … mark(position, end)
+//                                                   the database's log, a transaction each
 //   set_facts … proven(when)                        what is known of the tables, as of then
 //   questions_read(questions, when)
 //   next() ─▶ Draft ─▶ append ─▶ appended() │ lost() │ fenced()
 //   cut() ─▶ a snapshot, whose rows are as the log has them there
 //
-// An entry has whole transactions, up to a mark, and says how far they go. So another builder that
-// has read the same log of the database goes on exactly there: as long as it does not publish, it
-// remembers what it has done itself since the entry that it has read last.
+// An entry has whole transactions, up to a mark, and says which was the last. So another builder
+// that has had the same one goes on exactly there: as long as it does not publish, it remembers what
+// it has done itself since the entry that it has read last. Numbers alone do not tell that it is the
+// same: after a failover of the database others may have them.
 //
 // An entry answers questions that were read before the one to the database began that has shown
 // that all is applied: none that was read later, however soon the entry comes. What is known of the
@@ -31,7 +33,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -50,19 +51,17 @@ class Publisher {
   struct Limits {
     std::size_t kept = 1024;  // entries that Redis has, to be appended again,
     std::size_t kept_bytes = std::size_t{16} << 20U;
-    std::size_t journal = std::size_t{1} << 22U;  // operations that are not published
+    std::size_t journal = std::size_t{1} << 22U;  // operations that are not published,
+    std::size_t marks = std::size_t{1} << 18U;    // and transactions
+    std::size_t waiting = 64;                     // entries, before there is no cut
     // Of an entry, and as many again; tables that a transaction changes more often are cut anew.
     std::size_t operations = std::size_t{1} << 18U;
   };
-
-  // Whether a log that has reached the first position has all up to the second.
-  using Covers = std::function<bool(std::string_view reached, std::string_view position)>;
 
   struct Facts {
     bool is_ready = false;
     std::string why{};
     std::uint64_t largest_id = 0;
-    std::string isolated{};
 
     bool operator==(const Facts&) const = default;
   };
@@ -84,8 +83,7 @@ class Publisher {
     bool was_wrong = false;  // other rows were told than there are
   };
 
-  Publisher(const SigningKey& key, Covers covers, const Limits& limits)
-      : key_(key), covers_(std::move(covers)), limits_(limits) {}
+  Publisher(const SigningKey& key, const Limits& limits) : key_(key), limits_(limits) {}
 
   // --- what happens here ---
   void insert(TableId table, std::uint64_t hash);
@@ -95,11 +93,14 @@ class Publisher {
   // changes are told,
   void anew(TableId table);
   void lost(TableId table);  // or no more
+  // All of them, before one is inserted.
+  void set_isolated(TableId table, std::string rows);
   void set_facts(TableId table, Facts facts);
   void forget(TableId table);  // it has gone
   void set_list(std::string list);
-  // All until now is what the database's log has up to there.
-  void mark(std::string_view position);
+  // All until now is what the database's log has up to there. `end`: its last transaction, as no
+  // other one is called; empty: it is not known.
+  void mark(std::string_view position, std::string_view end);
   // All that was committed at this time is applied, and marked.
   void proven(TimePoint at);
   // Those that wait are to be answered before others are read.
@@ -137,7 +138,7 @@ class Publisher {
   const ChainBegin& published() const { return at_; }
 
  private:
-  enum class Sort : std::uint8_t { insertion, deletion, erasure, anew };
+  enum class Sort : std::uint8_t { insertion, deletion, erasure, isolated, anew };
   struct Operation {
     Sort sort = Sort::insertion;
     TableId table = 0;
@@ -146,39 +147,39 @@ class Publisher {
   struct Mark {
     std::size_t operations = 0;  // since the one before
     std::string position;
+    std::string end;
   };
   using Changes = std::map<TableId, TableChange>;
 
   void note(Operation operation);
   void shorten_transaction();
   void drop_mark();
-  void gather(Changes& changes, std::string& position);
+  void gather(Changes& changes);
   void gather(const Operation& operation, Changes& changes);
   void gather_all();
   void add_facts(Changes& changes);
   TableChange& change_of(Changes& changes, TableId table);
   std::uint64_t version_of(const Changes& changes, TableId table) const;
   void erase_what_is_gone(Changes& changes);
-  void draft(Changes changes, std::string position, bool answers = false);
+  void draft(Changes changes, bool answers = false);
 
   const SigningKey& key_;
-  Covers covers_;
   Limits limits_;
   ChainBegin at_;
   std::uint64_t epoch_ = 0;      // 0: it does not publish
   bool is_first_entry_ = false;  // since it does
   std::map<TableId, Facts> facts_;
   std::set<TableId> news_;  // whose facts are not published
+  std::map<TableId, std::string> isolated_;
   std::string list_;
   bool is_list_news_ = false;
   std::deque<Operation> journal_;
   std::deque<Mark> marks_;
-  std::size_t unmarked_ = 0;              // operations
-  std::optional<std::string> begins_at_;  // what the journal follows; nothing: what is not known
-  std::string reached_;                   // the last mark's
-  std::set<TableId> told_;                // whose changes are
-  std::map<TableId, Hashes> deleted_;     // here, and not erased here
-  std::deque<Draft> kept_;                // those that are in the log come first
+  std::size_t unmarked_ = 0;           // operations
+  std::optional<Mark> begins_at_;      // what the journal follows; nothing: what is not known
+  std::set<TableId> told_;             // whose changes are
+  std::map<TableId, Hashes> deleted_;  // here, and not erased here
+  std::deque<Draft> kept_;             // those that are in the log come first
   std::size_t kept_bytes_ = 0;
   std::size_t waiting_ = 0;  // of them, not in the log
   std::vector<Question> questions_;

@@ -45,7 +45,7 @@ Feed::Feed(const Target& target,
       table_(std::move(table)),
       name_(target.settings.source.is_one_table() ? target.settings.name
                                                   : target.settings.name + "/" + table_),
-      published_(publication, published_number(target.settings.name, table_)),
+      published_(publication, published_number(target, table_)),
       observer_(observer),
       clock_(std::move(clock)),
       max_lag_(max_lag),

@@ -10,10 +10,6 @@ Publication& Publication::none() {
   return nobody;
 }
 
-Publication::Table published_number(std::string_view ns, std::string_view table) {
-  return filter::hash_of_definition(std::string(ns).append(1, '\0').append(table));
-}
-
 std::string published_definition(const Target& target) {
   std::string text;
   const auto templates = target.keyspace.templates(target.ns);
@@ -27,7 +23,15 @@ std::string published_definition(const Target& target) {
   }
   text::put_text(text, rows.where.text());
   text::put(text, static_cast<std::uint64_t>(rows.uuids));
+  text::put(text, target.parts.secret().id());
   return std::to_string(filter::hash_of_definition(text));
+}
+
+Publication::Table published_number(const Target& target, std::string_view table) {
+  std::string text = published_definition(target);
+  text::put_text(text, target.settings.name);
+  text::put_text(text, table);
+  return filter::hash_of_definition(text);
 }
 
 }  // namespace cuckooguard::source

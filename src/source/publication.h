@@ -35,7 +35,6 @@ struct PublishedFacts {
 
 class Publication : boost::noncopyable {
  public:
-  // The same for a table of this name in every guard.
   using Table = std::uint64_t;
   using Hashes = std::span<const std::uint64_t>;
 
@@ -55,7 +54,8 @@ class Publication : boost::noncopyable {
   virtual void set_facts(Table /*table*/, const PublishedFacts& /*facts*/) {}
   // All of its isolated rows, before the hash of any is inserted.
   virtual void set_isolated(Table /*table*/, const filter::IsolatedRows& /*rows*/) {}
-  virtual void mark(const std::string& /*position*/) {}
+  // How far the log is, and its last transaction, as no other one is called; empty: none was seen.
+  virtual void mark(const std::string& /*position*/, const std::string& /*end*/) {}
   virtual void proven(TimePoint /*at*/) {}
 
   virtual bool wants_cut(Table /*table*/) const { return false; }
@@ -65,10 +65,11 @@ class Publication : boost::noncopyable {
   static Publication& none();  // to nobody
 };
 
-Publication::Table published_number(std::string_view ns, std::string_view table);
-// Of what makes a filter's rows and their hashes, but for the database: two guards whose namespaces
-// are defined alike can have the same filter.
+// Of what makes a filter's rows and their hashes, but for the database: guards whose namespaces are
+// defined alike, and that have the same secret, can have the same filter. Of others a table has
+// another number.
 std::string published_definition(const Target& target);
+Publication::Table published_number(const Target& target, std::string_view table);
 
 // One table's.
 class PublishedTable {

@@ -11,11 +11,6 @@ constexpr FleetWorld::Time kHeartbeat = 200'000;
 constexpr FleetWorld::Time kManifestEvery = 500'000;
 constexpr FleetWorld::Time kCutAgainAfter = 300'000;
 
-bool covers(std::string_view reached, std::string_view position) {
-  return !reached.empty() && !position.empty() &&
-         std::stoull(std::string(reached)) >= std::stoull(std::string(position));
-}
-
 }  // namespace
 
 FleetWorld::FleetWorld(std::uint64_t seed, const SigningKey& key, const VerifyingKeys& keys)
@@ -155,7 +150,7 @@ void FleetWorld::act(Builder& builder) {
 // From its checkpoints, each of which is as old as it is.
 void FleetWorld::start(Builder& builder) {
   builder.publisher = std::make_unique<Publisher>(
-      key_, covers, Publisher::Limits{.kept = 4, .journal = 300, .operations = operations_max_});
+      key_, Publisher::Limits{.kept = 4, .journal = 300, .operations = operations_max_});
   builder.applied = builder.checkpoints[1].applied;
   for (TableId table = 1; table <= kTables; ++table) {
     builder.applied = std::min(builder.applied, builder.checkpoints[table].applied);
@@ -167,11 +162,11 @@ void FleetWorld::start(Builder& builder) {
   builder.question.reset();
   builder.chain.reset();
   builder.seen_at = now_;
-  builder.publisher->mark(std::to_string(builder.applied));
+  builder.publisher->mark(std::to_string(builder.applied), std::to_string(builder.applied));
   for (TableId table = 1; table <= kTables; ++table) {
     builder.publisher->anew(table);
   }
-  builder.publisher->mark(std::to_string(builder.applied));
+  builder.publisher->mark(std::to_string(builder.applied), std::to_string(builder.applied));
 }
 
 void FleetWorld::apply(Builder& builder) {
@@ -200,7 +195,7 @@ void FleetWorld::apply(Builder& builder) {
       }
     }
     ++builder.applied;
-    builder.publisher->mark(std::to_string(builder.applied));
+    builder.publisher->mark(std::to_string(builder.applied), std::to_string(builder.applied));
   }
   if (builder.question && builder.question->shown && builder.applied >= *builder.question->shown) {
     prove(builder);
@@ -226,7 +221,7 @@ void FleetWorld::erase(Builder& builder) {
     has_erased = true;
   }
   if (has_erased) {
-    builder.publisher->mark(std::to_string(builder.applied));
+    builder.publisher->mark(std::to_string(builder.applied), std::to_string(builder.applied));
   }
   keep(builder);
 }
@@ -251,7 +246,7 @@ void FleetWorld::read_anew(Builder& builder) {
       builder.is_out_of_step[table] = true;
       std::erase_if(builder.to_erase, [&](std::uint64_t hash) { return table_of(hash) == table; });
       builder.publisher->lost(table);
-      builder.publisher->mark(std::to_string(builder.applied));
+      builder.publisher->mark(std::to_string(builder.applied), std::to_string(builder.applied));
     }
     return;
   }
@@ -271,7 +266,7 @@ void FleetWorld::read_anew(Builder& builder) {
   }
   builder.is_out_of_step[table] = false;
   builder.publisher->anew(table);
-  builder.publisher->mark(std::to_string(builder.applied));
+  builder.publisher->mark(std::to_string(builder.applied), std::to_string(builder.applied));
 }
 
 // It takes its time, so that the log may be longer by the answer.
@@ -462,8 +457,7 @@ void FleetWorld::take_over(Builder& builder) {
     return;
   }
   if (!builder.publisher->can_take_over()) {
-    if (covers(builder.chain->at().position, std::to_string(builder.applied + 1)) ||
-        random_.percent(90)) {
+    if (std::stoull(builder.chain->at().position) > builder.applied || random_.percent(90)) {
       return;  // it is behind
     }
     begin_anew(builder);

@@ -12,15 +12,12 @@ namespace {
 
 constexpr TableId kTable = 1;
 
-bool covers(std::string_view reached, std::string_view position) {
-  return reached.size() >= position.size();  // as many letters as transactions
-}
-
-ChainBegin chain_at(std::uint64_t seq, std::string position) {
+ChainBegin chain_at(std::uint64_t seq, const std::string& position) {
   return {.seq = seq,
           .tag = std::string(kHashBytes, 't'),
           .epoch = 1,
-          .position = std::move(position),
+          .position = position,
+          .end = "at " + position,
           .tables = {{kTable, {.version = 3, .is_ready = true}}}};
 }
 
@@ -35,7 +32,7 @@ class PublisherTest : public testing::Test {
   static void begin(Publisher& publisher) {
     publisher.anew(kTable);
     publisher.set_facts(kTable, {.is_ready = true});
-    publisher.mark("");
+    publisher.mark("", "at ");
     publisher.follow(chain_at(5, ""));
     publisher.take_over(1);
   }
@@ -46,12 +43,12 @@ class PublisherTest : public testing::Test {
   const KeyFiles files_;
   const SigningKey key_ = files_.signing();
   const VerifyingKeys keys_ = files_.verifying();
-  Publisher publisher_{key_, covers, {}};
+  Publisher publisher_{key_, {}};
 };
 
 TEST_F(PublisherTest, an_entry_has_whole_transactions) {
   publisher_.insert(kTable, 10);
-  publisher_.mark("a");
+  publisher_.mark("a", "at a");
   publisher_.insert(kTable, 11);
   const Entry entry = read(publisher_.next(false));
   EXPECT_EQ(entry.seq, 7U);
@@ -60,7 +57,7 @@ TEST_F(PublisherTest, an_entry_has_whole_transactions) {
   EXPECT_EQ(entry.tables[0].inserted, std::vector<std::uint64_t>{10});
   publisher_.appended();
   EXPECT_EQ(publisher_.next(false), nullptr);
-  publisher_.mark("ab");
+  publisher_.mark("ab", "at ab");
   EXPECT_EQ(read(publisher_.next(false)).tables[0].inserted, std::vector<std::uint64_t>{11});
 }
 
@@ -90,7 +87,7 @@ TEST_F(PublisherTest, what_redis_has_lost_comes_again_as_it_was) {
   std::vector<Publisher::Draft> drafts;
   for (const std::string at : {"a", "ab", "abc"}) {
     publisher_.insert(kTable, at.size());
-    publisher_.mark(at);
+    publisher_.mark(at, "at " + at);
     drafts.push_back(*publisher_.next(false));
     publisher_.appended();
   }
@@ -106,12 +103,12 @@ TEST_F(PublisherTest, what_redis_has_lost_comes_again_as_it_was) {
 }
 
 TEST_F(PublisherTest, another_goes_on_where_the_log_ends) {
-  Publisher standby(key_, covers, {});
+  Publisher standby(key_, {});
   standby.anew(kTable);
-  standby.mark("");
+  standby.mark("", "at ");
   for (const std::string at : {"a", "ab", "abc"}) {
     standby.insert(kTable, at.size());
-    standby.mark(at);
+    standby.mark(at, "at " + at);
   }
   standby.follow(chain_at(9, "ab"));
   ASSERT_TRUE(standby.can_take_over());
@@ -124,27 +121,31 @@ TEST_F(PublisherTest, another_goes_on_where_the_log_ends) {
 }
 
 TEST_F(PublisherTest, one_that_is_behind_the_log_cannot_take_over) {
-  Publisher standby(key_, covers, {});
+  Publisher standby(key_, {});
   standby.anew(kTable);
-  standby.mark("");
-  standby.mark("a");
+  standby.mark("", "at ");
+  standby.mark("a", "at a");
   standby.follow(chain_at(9, "ab"));
   EXPECT_FALSE(standby.can_take_over());
-  standby.mark("ab");
+  standby.mark("ab", "of another history");
+  standby.follow(chain_at(9, "ab"));
+  EXPECT_FALSE(standby.can_take_over()) << "it has the same number";
+  standby.mark("ab", "at ab");
+  standby.follow(chain_at(9, "ab"));
   EXPECT_TRUE(standby.can_take_over());
   standby.insert(kTable, 1);
   EXPECT_TRUE(standby.can_take_over()) << "in the middle of a transaction, which is not marked";
 }
 
 TEST_F(PublisherTest, rows_that_the_one_before_has_left_are_erased_once) {
-  Publisher standby(key_, covers, {});
+  Publisher standby(key_, {});
   standby.anew(kTable);
-  standby.mark("");
+  standby.mark("", "at ");
   standby.erase_later(kTable, 1);
   standby.erase_later(kTable, 2);
-  standby.mark("a");
+  standby.mark("a", "at a");
   standby.erase(kTable, 1);  // the one before has not; with 2 it is the other way round
-  standby.mark("a");
+  standby.mark("a", "at a");
   ChainBegin chain = chain_at(9, "a");
   chain.tables[kTable].deleted = {{1, 1}};
   standby.follow(chain);
@@ -153,14 +154,14 @@ TEST_F(PublisherTest, rows_that_the_one_before_has_left_are_erased_once) {
   standby.appended();
   EXPECT_FALSE(standby.cut(kTable, {})) << "2 is still there";
   standby.erase(kTable, 2);
-  standby.mark("a");
+  standby.mark("a", "at a");
   EXPECT_TRUE(read(standby.next(true)).tables.empty());
   standby.appended();
   EXPECT_TRUE(standby.cut(kTable, {}));
 }
 
 TEST_F(PublisherTest, more_than_it_can_remember_ends_its_publishing) {
-  Publisher small(key_, covers, {.journal = 3});
+  Publisher small(key_, {.journal = 3});
   begin(small);
   for (std::uint64_t hash = 0; hash < 4; ++hash) {
     EXPECT_TRUE(small.is_publishing());
@@ -168,8 +169,8 @@ TEST_F(PublisherTest, more_than_it_can_remember_ends_its_publishing) {
   }
   EXPECT_FALSE(small.is_publishing());
   EXPECT_FALSE(small.can_take_over());
-  small.mark("a");
-  small.mark("ab");
+  small.mark("a", "at a");
+  small.mark("ab", "at ab");
   small.follow(chain_at(9, ""));
   EXPECT_FALSE(small.can_take_over()) << "it does not know what was before a";
   small.follow(chain_at(9, "a"));
@@ -177,14 +178,14 @@ TEST_F(PublisherTest, more_than_it_can_remember_ends_its_publishing) {
 }
 
 TEST_F(PublisherTest, a_table_is_published_from_a_cut_on) {
-  Publisher first(key_, covers, {});
+  Publisher first(key_, {});
   first.set_facts(kTable, {.is_ready = true});
-  first.mark("");
+  first.mark("", "at ");
   ASSERT_TRUE(first.can_begin());
   first.begin(1, 5, std::string(kHashBytes, 't'));
   EXPECT_TRUE(first.wants_cut(kTable));
   first.insert(kTable, 10);
-  first.mark("a");
+  first.mark("a", "at a");
   Digest digest;
   digest.add(10);
   const auto cut = first.cut(kTable, digest);
@@ -202,13 +203,13 @@ TEST_F(PublisherTest, a_table_is_published_from_a_cut_on) {
   EXPECT_EQ(entries.back().tables[0].version, cut->version);
   EXPECT_EQ(entries.back().tables[0].digest, digest);
   first.insert(kTable, 11);
-  first.mark("ab");
+  first.mark("ab", "at ab");
   EXPECT_EQ(read(first.next(false)).tables.at(0).inserted, std::vector<std::uint64_t>{11});
 }
 
 TEST_F(PublisherTest, rows_that_were_told_wrongly_end_a_version) {
   publisher_.insert(kTable, 10);
-  publisher_.mark("a");
+  publisher_.mark("a", "at a");
   Digest digest;
   digest.add(10);
   const auto right = publisher_.cut(kTable, digest);
@@ -226,7 +227,7 @@ TEST_F(PublisherTest, what_is_told_of_a_table_ends_when_its_rows_are_others) {
   publisher_.insert(kTable, 10);
   publisher_.anew(kTable);
   publisher_.insert(kTable, 11);
-  publisher_.mark("a");
+  publisher_.mark("a", "at a");
   const Entry entry = read(publisher_.next(false));
   ASSERT_EQ(entry.tables.size(), 1U);
   EXPECT_EQ(entry.tables[0].version, 0U);
@@ -235,23 +236,23 @@ TEST_F(PublisherTest, what_is_told_of_a_table_ends_when_its_rows_are_others) {
 }
 
 TEST_F(PublisherTest, of_a_large_transaction_its_tables_are_cut_anew) {
-  Publisher small(key_, covers, {.operations = 3});
+  Publisher small(key_, {.operations = 3});
   begin(small);
   small.next(false);
   small.appended();
   for (std::uint64_t hash = 0; hash < 4; ++hash) {
     small.insert(kTable, hash);
   }
-  small.mark("a");
+  small.mark("a", "at a");
   const Entry entry = read(small.next(false));
   EXPECT_EQ(entry.position, "a");
   EXPECT_EQ(entry.tables.at(0).version, 0U);
 }
 
 TEST_F(PublisherTest, one_that_takes_over_says_itself_what_is_ready) {
-  Publisher standby(key_, covers, {});
+  Publisher standby(key_, {});
   standby.anew(kTable);
-  standby.mark("a");
+  standby.mark("a", "at a");
   standby.set_list("its tables");
   standby.follow(chain_at(9, "a"));
   standby.take_over(2);
@@ -269,14 +270,14 @@ TEST_F(PublisherTest, one_that_takes_over_says_itself_what_is_ready) {
 }
 
 TEST_F(PublisherTest, one_that_takes_over_ends_first_what_it_cannot_tell_of) {
-  Publisher standby(key_, covers, {.operations = 1});
+  Publisher standby(key_, {.operations = 1});
   standby.anew(kTable);
-  standby.mark("a");
+  standby.mark("a", "at a");
   standby.lost(kTable);
-  standby.mark("a");
+  standby.mark("a", "at a");
   standby.follow(chain_at(9, "a"));
-  standby.mark("ab");
-  standby.mark("abc");
+  standby.mark("ab", "at ab");
+  standby.mark("abc", "at abc");
   standby.take_over(2);
   EXPECT_EQ(read(standby.next(false)).tables.at(0).version, 0U);
 }

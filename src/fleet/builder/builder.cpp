@@ -45,11 +45,7 @@ std::uint64_t Builder::Meta::seq_number() const {
 Builder::Builder(Settings settings)
     : settings_(std::move(settings)),
       keys_(settings_.prefix, settings_.name),
-      publisher_(settings_.key,
-                 [reached = settings_.reached](std::string_view position, std::string_view wanted) {
-                   return reached(position, wanted) == source::Reached::yes;
-                 },
-                 {}),
+      publisher_(settings_.key, {}),
       uploads_(keys_) {}
 
 void Builder::start() {
@@ -75,7 +71,7 @@ void Builder::set_tables(const source::Target& target, std::span<const std::stri
   Listed& listed = listed_[name];
   for (const std::string& table : listed.names.tables) {
     if (std::ranges::find(tables, table) == tables.end()) {
-      publisher_.forget(source::published_number(name, table));
+      publisher_.forget(source::published_number(target, table));
     }
   }
   listed = {
@@ -126,29 +122,34 @@ void Builder::set_facts(Table table, const source::PublishedFacts& facts) {
   publisher_.set_facts(table,
                        {.is_ready = facts.is_ready,
                         .why = facts.is_ready ? std::string() : std::string(facts.why),
-                        .largest_id = facts.largest_id,
-                        .isolated = isolated_[table]});
+                        .largest_id = facts.largest_id});
 }
 
 void Builder::set_isolated(Table table, const filter::IsolatedRows& rows) {
   const std::scoped_lock lock(mutex_);
-  isolated_[table] = rows.bytes();
+  publisher_.set_isolated(table, rows.bytes());
 }
 
-void Builder::mark(const std::string& position) {
+void Builder::mark(const std::string& position, const std::string& end) {
   const std::scoped_lock lock(mutex_);
-  publisher_.mark(position);
+  publisher_.mark(position, end);
 }
 
 void Builder::proven(source::TimePoint at) {
   const std::scoped_lock lock(mutex_);
   publisher_.proven(at);
+  proven_at_ = std::max(proven_at_, at);
+}
+
+bool Builder::is_proving() const {
+  const std::scoped_lock lock(mutex_);
+  return proven_at_ != source::TimePoint() && settings_.clock() - proven_at_ < kProvesWithin;
 }
 
 bool Builder::is_tail_long(TableId table) const {
   const auto standing = standing_.find(table);
-  const auto cut = cuts_.find(table);
-  const std::uint64_t bytes = appended_bytes_ - (cut == cuts_.end() ? 0 : cut->second.bytes);
+  const auto tail = tails_.find(table);
+  const std::uint64_t bytes = appended_bytes_ - (tail == tails_.end() ? 0 : tail->second);
   const auto& tables = publisher_.published().tables;
   const auto published = tables.find(table);
   return standing == standing_.end() || published == tables.end() ||
@@ -177,16 +178,19 @@ void Builder::cut(Table table, const filter::Digest& digest) {
   if (cut->was_wrong) {
     settings_.on_trouble("other rows were published than there are: followers read them again");
   }
-  cuts_[table] = {.cut = *cut, .digest = digest, .bytes = appended_bytes_};
+  cuts_[table] = {.cut = *cut,
+                  .digest = digest,
+                  .is_wanted = !on_the_way_.contains(table) && is_tail_long(table)};
 }
 
 void Builder::kept(Table table, const std::string& path) {
   const std::scoped_lock lock(mutex_);
   const auto found = cuts_.find(table);
-  if (found == cuts_.end() || on_the_way_.contains(table) || !is_tail_long(table)) {
+  if (found == cuts_.end() || !found->second.is_wanted) {
     return;
   }
   const TakenCut& taken = found->second;
+  tails_[table] = appended_bytes_;
   on_the_way_.insert(table);
   kept_.push_back({.snapshot = {.table = table,
                                 .version = taken.cut.version,
@@ -205,14 +209,21 @@ void Builder::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     std::chrono::nanoseconds pause = kTick;
     const auto done = [&]() -> Done {
-      if (!redis) {
-        redis = TRY(settings_.redis(keys_.meta));
+      try {
+        if (!redis) {
+          redis = TRY(settings_.redis(keys_.meta));
+        }
+        return tick(*redis);
+      } catch (const std::exception& trouble) {  // no memory, say
+        return std::unexpected(trouble.what());
       }
-      return tick(*redis);
     }();
     if (done) {
       backoff.succeeded();
     } else {
+      if (redis && done.error().starts_with("WRONGTYPE")) {
+        forget_all(*redis);
+      }
       redis.reset();
       become("Redis: " + done.error());
       pause = backoff.next();
@@ -220,6 +231,11 @@ void Builder::run(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     woken_.wait_for(lock, stop, pause, [] { return false; });
   }
+}
+
+// Somebody has put something else in their place.
+void Builder::forget_all(Redis& redis) {
+  (void)redis.ask({"DEL", keys_.meta, keys_.log, keys_.manifest, keys_.asks, keys_.answers});
 }
 
 void Builder::become(std::string what) {
@@ -263,6 +279,10 @@ std::expected<Builder::Meta, std::string> Builder::meta(Redis& redis) {
 // --- while it publishes ---
 
 Builder::Done Builder::publish(Redis& redis) {
+  if (!is_proving()) {
+    give_up_publishing();
+    return {};
+  }
   become("publishes");
   const source::TimePoint now = settings_.clock();
   // What comes while it is appended waits for the next tick: entries would be many, and small.
@@ -289,10 +309,11 @@ Builder::Done Builder::append(Redis& redis, const Publisher::Draft& draft) {
                     .seq = std::to_string(draft.seq - 1),
                     .tag = draft.before};
   const Meta after{.epoch = before.epoch, .seq = std::to_string(draft.seq), .tag = draft.tag};
-  const Meta now = TRY(run_script(redis,
-                                  append_script(),
-                                  {keys_.meta, keys_.log},
-                                  {before.epoch, before.seq, before.tag, draft.tag, draft.bytes}));
+  const Meta now =
+      TRY(run_script(redis,
+                     append_script(),
+                     {keys_.meta, keys_.log},
+                     {before.epoch, before.seq, before.tag, draft.tag, draft.bytes, after.seq}));
   if (now == after) {
     TRY(answer(redis, draft));
     const std::scoped_lock lock(mutex_);
@@ -338,25 +359,34 @@ Builder::Done Builder::read_asks(Redis& redis) {
       return {};
     }
   }
+  const resp::Value count = TRY(accepted(redis.ask({"HLEN", keys_.asks})));
+  if (static_cast<std::uint64_t>(count.number) > kAsksMax) {
+    TRY(accepted(redis.ask({"DEL", keys_.asks, keys_.answers})));
+    return {};
+  }
   const resp::Value asked = TRY(accepted(redis.ask({"HGETALL", keys_.asks})));
   const source::TimePoint now = settings_.clock();
   std::vector<Question> questions;
   std::vector<std::string_view> gone{"HDEL", keys_.asks};
-  for (std::size_t i = 0; i + 1 < asked.list.size() && questions.size() < kAsksMax; i += 2) {
+  std::map<std::string, Seen> there;
+  for (std::size_t i = 0; i + 1 < asked.list.size(); i += 2) {
     const std::string& name = asked.list[i].text;
-    const auto ask = read_ask(asked.list[i + 1].text);
-    Seen& seen = asks_[name];
+    const auto ask =
+        name.size() <= kNameMax ? read_ask(asked.list[i + 1].text) : std::optional<Ask>();
+    const auto known = asks_.find(name);
     if (ask && ask->lacks != 0) {
       cut_again(ask->lacks);
     }
-    if (ask && ask->nonce != seen.nonce) {
-      seen = {.nonce = ask->nonce, .at = now};
+    if (ask && (known == asks_.end() || known->second.nonce != ask->nonce)) {
+      there[name] = {.nonce = ask->nonce, .at = now};
       questions.push_back({.name = name, .nonce = ask->nonce});
-    } else if (!ask || now - seen.at > kAskStays) {
-      asks_.erase(name);
+    } else if (ask && now - known->second.at <= kAskStays) {
+      there[name] = known->second;
+    } else {
       gone.push_back(name);
     }
   }
+  asks_ = std::move(there);
   if (gone.size() > 2) {
     TRY(accepted(redis.ask(gone)));
     gone[1] = keys_.answers;
@@ -426,12 +456,11 @@ std::optional<Manifest> Builder::make_manifest() {
     if (table.version == 0 || snapshot.version != table.version) {
       continue;  // it will be replaced
     }
-    if (table.changed_at <= snapshot.seq) {  // it is as good as one of now
+    // It is as good as one of now.
+    if (table.changed_at <= snapshot.seq && table.digest == snapshot.digest) {
       snapshot.seq = at.seq;
       snapshot.tag = at.tag;
-      if (const auto cut = cuts_.find(number); cut != cuts_.end()) {
-        cut->second.bytes = appended_bytes_;
-      }
+      tails_[number] = appended_bytes_;
     }
     manifest.snapshots.push_back(snapshot);
   }
@@ -476,6 +505,8 @@ void Builder::give_up_publishing() {
   const std::scoped_lock lock(mutex_);
   publisher_.fenced();
   kept_.clear();
+  cuts_.clear();
+  tails_.clear();
   on_the_way_.clear();
 }
 
@@ -517,6 +548,10 @@ Builder::Done Builder::follow(Redis& redis) {
     seen_ = now;
     seen_at_ = at;
   }
+  if (!is_proving()) {
+    become("does not know how far its database is");
+    return {};
+  }
   if (!now.epoch.empty() && at - seen_at_ < kTakesOverAfter) {
     become("another builder publishes");
     return {};
@@ -538,7 +573,16 @@ Builder::Done Builder::follow(Redis& redis) {
   return begin_anew(redis, now);
 }
 
+// With the snapshots that there are by now.
 Builder::Done Builder::take_over(Redis& redis, const Meta& seen) {
+  const resp::Value bytes = TRY(accepted(redis.ask({"GET", keys_.manifest})));
+  const auto manifest = read_manifest(bytes.text, settings_.keys);
+  const bool is_of_this_log = manifest && manifest->begin.epoch == chain_->at().epoch &&
+                              manifest->begin.seq <= chain_->at().seq;
+  if (is_of_this_log) {
+    uploads_.adopt(*manifest);
+    show_uploads();
+  }
   const std::uint64_t epoch = seen.epoch_number() + 1;
   const Meta now = TRY(run_script(redis,
                                   take_over_script(),
@@ -559,7 +603,8 @@ Builder::Done Builder::take_over(Redis& redis, const Meta& seen) {
 
 Builder::Done Builder::begin_anew(Redis& redis, const Meta& seen) {
   const std::uint64_t epoch = seen.epoch_number() + 1;
-  std::uint64_t seq = seen.seq_number() + 1;
+  constexpr std::uint64_t kSeqMost = std::uint64_t{1} << 60U;  // what is beyond nobody has counted
+  std::uint64_t seq = std::min(seen.seq_number(), kSeqMost) + 1;
   {
     const std::scoped_lock lock(mutex_);
     if (publisher_.is_publishing() && seen.epoch_number() > publisher_.published().epoch) {
@@ -583,7 +628,7 @@ Builder::Done Builder::begin_anew(Redis& redis, const Meta& seen) {
   }
   become("has begun a new log");
   uploads_.give_up();
-  uploads_.adopt({});
+  TRY(uploads_.forget_all(redis));
   show_uploads();
   manifest_at_ = {};
   oldest_before_ = 0;

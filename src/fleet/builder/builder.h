@@ -45,12 +45,15 @@ class Builder final : public source::Publication {
   static constexpr std::chrono::milliseconds kTick{100};
   static constexpr std::chrono::milliseconds kHeartbeat{500};
   static constexpr std::chrono::seconds kTakesOverAfter{3};
+  // Who has had no proof for so long does not publish: another one may have a database that answers.
+  static constexpr std::chrono::seconds kProvesWithin{3};
   // For another builder, which may be able to go on where this one cannot.
   static constexpr std::chrono::seconds kBeginsAnewAfter{8};
   static constexpr std::chrono::seconds kManifestEvery{10};
   static constexpr std::size_t kAsksMax = 20'000;
+  static constexpr std::size_t kNameMax = 300;          // bytes of a follower's name
   static constexpr std::chrono::seconds kAskStays{10};  // of a follower that asks no more
-  static constexpr std::chrono::seconds kCutsAgainEvery{3};
+  static constexpr std::chrono::seconds kCutsAgainEvery{60};
   // A table has a new snapshot when its changes since the last one are more than that, or a quarter
   // of it.
   static constexpr std::uint64_t kTailBytesMin = std::uint64_t{4} << 20U;
@@ -59,7 +62,6 @@ class Builder final : public source::Publication {
     std::string name;    // of the source
     std::string prefix;  // of Redis's keys
     std::string kind;    // of the source
-    source::Reached (*reached)(std::string_view position, std::string_view wanted);
     SigningKey key;
     VerifyingKeys keys;  // by which other builders are known
     source::OpenRedis redis;
@@ -85,7 +87,7 @@ class Builder final : public source::Publication {
   void lost(Table table) override;
   void set_facts(Table table, const source::PublishedFacts& facts) override;
   void set_isolated(Table table, const filter::IsolatedRows& rows) override;
-  void mark(const std::string& position) override;
+  void mark(const std::string& position, const std::string& end) override;
   void proven(source::TimePoint at) override;
   bool wants_cut(Table table) const override;
   void cut(Table table, const filter::Digest& digest) override;
@@ -113,7 +115,7 @@ class Builder final : public source::Publication {
   struct TakenCut {
     Publisher::Cut cut;
     Digest digest;
-    std::uint64_t bytes = 0;
+    bool is_wanted = false;  // its file is to go into Redis
   };
   struct Kept {
     Snapshot snapshot;
@@ -148,6 +150,8 @@ class Builder final : public source::Publication {
   void list_tables();
   bool is_tail_long(TableId table) const;
   void become(std::string what);
+  bool is_proving() const;
+  void forget_all(Redis& redis);
 
   Settings settings_;
   Keys keys_;
@@ -155,14 +159,15 @@ class Builder final : public source::Publication {
   mutable std::mutex mutex_;
   std::condition_variable_any woken_;
   Publisher publisher_;
-  std::map<TableId, std::string> isolated_;
   std::map<std::string, Listed> listed_;
   bool is_in_doubt_ = false;
   std::map<TableId, TakenCut> cuts_;
-  std::vector<Kept> kept_;                // for uploads_
-  std::set<TableId> on_the_way_;          // as of uploads_,
-  std::map<TableId, Snapshot> standing_;  // likewise
+  std::map<TableId, std::uint64_t> tails_;  // how much was appended by its standing snapshot
+  std::vector<Kept> kept_;                  // for uploads_
+  std::set<TableId> on_the_way_;            // as of uploads_,
+  std::map<TableId, Snapshot> standing_;    // likewise
   std::uint64_t appended_bytes_ = 0;
+  source::TimePoint proven_at_{};
 
   // The thread's.
   Uploads uploads_;

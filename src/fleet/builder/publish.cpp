@@ -14,7 +14,6 @@ std::expected<std::unique_ptr<source::Publication>, std::string> make_publicatio
       .name = made.settings.name,
       .prefix = fleet.prefix,
       .kind = std::string(made.kind.name),
-      .reached = made.kind.reached,
       .key = std::move(key),
       .keys = std::move(keys),
       .redis = made.redis,

@@ -29,7 +29,7 @@ class Uploads {
  public:
   static constexpr int kPiecesAtOnce = 4;
   static constexpr std::string_view kPieceStays = "3600";  // seconds, until its manifest stands
-  static constexpr std::string_view kOldStays = "600";     // for those who are reading it
+  static constexpr std::string_view kOldStays = "60";      // for those who are reading it
 
   using Done = std::expected<void, std::string>;
   using Redis = source::RedisSession;
@@ -47,6 +47,11 @@ class Uploads {
   // The snapshots of a manifest that another builder has made.
   void adopt(const Manifest& manifest);
   void forget(TableId table) { standing_.erase(table); }
+  // Of a log that is over.
+  Done forget_all(Redis& redis) {
+    standing_.clear();
+    return stands(redis);
+  }
   std::map<TableId, Snapshot>& standing() { return standing_; }
   const std::map<TableId, Snapshot>& standing() const { return standing_; }
   // The manifest that is there now has them: their pieces stay, and those of before go.

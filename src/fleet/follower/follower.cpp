@@ -15,7 +15,7 @@
 namespace cuckooguard::fleet {
 namespace {
 
-constexpr std::string_view kEntriesAtOnce = "256";
+constexpr std::string_view kEntriesAtOnce = "64";
 
 using filter::State;
 using source::Feed;
@@ -135,6 +135,9 @@ std::expected<Follower::Duration, std::string> Follower::round(const std::stop_t
 }
 
 std::expected<Follower::Duration, std::string> Follower::begin() {
+  if (const Duration pause = begin_at_ - clock_(); pause > Duration::zero()) {
+    return std::min<Duration>(pause, kReadWait);
+  }
   const resp::Value bytes = TRY(accepted(redis_->ask({"GET", keys_.manifest})));
   auto manifest = read_manifest(bytes.text, settings_.keys);
   if (!manifest) {
@@ -225,18 +228,17 @@ Follower::Done Follower::read_answer_to_own() {
   return {};
 }
 
-// What is here is begun anew.
+// What is here is begun anew, and is not what a position that is told from now on covers.
 void Follower::leave(const Break& why) {
-  if (why.kind == Break::Kind::old) {
-    return;
-  }
   if (why.is_alarming()) {
     settings_.observer.on_trouble(settings_.source, why.why);
   }
   status_.loading(why.why);
   report_all(State::loading, why.why);
+  feeds_.each(&Feed::expire);
   replica_.reset();
   load_.reset();
+  begin_at_ = clock_() + begin_backoff_.next();
 }
 
 void Follower::prove(TimePoint at) {
@@ -278,7 +280,7 @@ void Follower::list_tables() {
   }
   numbered_.clear();
   for (Feed& feed : feeds_) {
-    numbered_[source::published_number(feed.target().settings.name, feed.table())] = &feed;
+    numbered_[source::published_number(feed.target(), feed.table())] = &feed;
   }
   const std::scoped_lock lock(mutex_);
   kind_ = list ? list->kind : "";
@@ -289,19 +291,33 @@ source::Feed* Follower::feed_of(TableId table) {
   return found == numbered_.end() ? nullptr : found->second;
 }
 
+// What comes to all tables before what goes from any, so that no look-up sees a row gone that has
+// only moved; and a table whose changes are not told passes from here on.
 void Follower::apply(const Entry& entry) {
   if (!entry.list.empty()) {
+    feeds_.each(&Feed::expire);
     list_tables();
   }
+  std::vector<std::pair<const TableChange*, NetChange>> here;
   for (const TableChange& change : entry.tables) {
     Feed* const feed = feed_of(change.table);
     if (feed != nullptr && replica_->has(change.table)) {
-      apply(change, *feed);
+      here.emplace_back(&change, change);
+    } else if (feed != nullptr) {
+      feed->expire();
     }
+  }
+  for (const auto& [change, net] : here) {
+    insert(*change, net.inserted, *feed_of(change->table));
+  }
+  for (const auto& [change, net] : here) {
+    erase(*change, net.erased, *feed_of(change->table));
   }
 }
 
-void Follower::apply(const TableChange& change, source::Feed& feed) {
+void Follower::insert(const TableChange& change,
+                      const std::vector<std::uint64_t>& hashes,
+                      source::Feed& feed) {
   filter::LiveFilter& live = feed.live();
   if (!change.isolated.empty()) {
     auto rows = filter::IsolatedRows::parse(change.isolated);
@@ -311,23 +327,28 @@ void Follower::apply(const TableChange& change, source::Feed& feed) {
     }
     live.set_isolated(*std::move(rows));
   }
-  const NetChange net(change);
-  const bool is_full = live.insert(net.inserted) == filter::InsertOutcome::full;
-  std::ranges::for_each(net.erased, [&live](std::uint64_t hash) { live.erase(hash); });
+  if (live.insert(hashes) == filter::InsertOutcome::full) {
+    drop(change.table, feed, "its filter is full: it is loaded again");
+  }
   feed.see_id(change.largest_id);
   feed.follow_growth();
-  if (is_full) {
-    drop(change.table, feed, "its filter is full: it is loaded again");
-  } else if (live.writable()->digest() != change.digest) {
+}
+
+void Follower::erase(const TableChange& change,
+                     const std::vector<std::uint64_t>& hashes,
+                     source::Feed& feed) {
+  filter::LiveFilter& live = feed.live();
+  std::ranges::for_each(hashes, [&live](std::uint64_t hash) { live.erase(hash); });
+  if (live.writable()->digest() != change.digest && replica_->has(change.table)) {
     const std::string why = "its filter has other rows than its builder's";
     settings_.observer.on_trouble(settings_.source, feed.table() + ": " + why);
-    feed.expire();
     drop(change.table, feed, why);
   }
 }
 
 void Follower::drop(TableId table, source::Feed& feed, const std::string& why) {
   replica_->loaded(table, 0);
+  feed.expire();
   feed.report(State::loading, why);
 }
 
@@ -409,9 +430,10 @@ Follower::Done Follower::finish_load(const std::stop_token& stop) {
   auto file = filter::parse_filter_file(std::as_bytes(std::span(load.bytes)),
                                         feed->target().parts.secret());
   if (!file) {
-    return file.error().fault == filter::FilterFileFault::wrong_secret
-               ? refuse("its builder has another storage.secret_file", false)
-               : refuse(file.error().what);
+    return refuse(file.error().fault == filter::FilterFileFault::wrong_secret
+                      ? "its builder has another storage.secret_file"
+                      : file.error().what,
+                  false);
   }
   std::string isolated = std::move(file->label.attachment);
   if (!TRY(replay(load.snapshot, *file->filter, isolated, stop))) {

@@ -85,7 +85,9 @@ class Follower final : public source::Follower {
   void list_tables();
   source::Feed* feed_of(TableId table);
   void apply(const Entry& entry);
-  void apply(const TableChange& change, source::Feed& feed);
+  using HashList = std::vector<std::uint64_t>;
+  void insert(const TableChange& change, const HashList& hashes, source::Feed& feed);
+  void erase(const TableChange& change, const HashList& hashes, source::Feed& feed);
   void drop(TableId table, source::Feed& feed, const std::string& why);
   Done load_more(const std::stop_token& stop);
   Done choose_load();
@@ -113,7 +115,8 @@ class Follower final : public source::Follower {
   TimePoint asked_at_{};
   TimePoint compared_at_{};
   TimePoint manifest_read_at_{};
-  TimePoint load_at_{};  // not before
+  TimePoint load_at_{};   // not before
+  TimePoint begin_at_{};  // likewise
   bool may_be_answered_ = false;
   TableId lacks_ = 0;  // to be told
   source::FollowStatus status_;

@@ -200,7 +200,9 @@ struct TableSetState {
   // All that was told of the tables is what the log says up to here.
   void mark() {
     if (&feeds.publication() != &Publication::none()) {
-      feeds.publication().mark(applier->position().text());
+      const auto& last = applier->last_group();
+      feeds.publication().mark(applier->position().text(),
+                               last ? Log::resume_text(applier->position(), *last) : "");
     }
   }
 

@@ -25,6 +25,8 @@ TEST_F(PublicationTest, a_table_is_told_from_its_load_on_transaction_by_transact
   insert(3);
   EXPECT_EQ(told_.told.at(users_).digest.count, 3U);
   EXPECT_EQ(told_.marks.back(), tables_.log.position().text());
+  EXPECT_EQ(told_.ends.front(), "") << "no transaction has been seen";
+  EXPECT_TRUE(told_.ends.back().contains(told_.marks.back()));
 }
 
 TEST_F(PublicationTest, a_row_is_deleted_by_its_transaction_and_erased_when_that_is_committed) {

@@ -54,7 +54,8 @@ class ToldRows final : public Publication {
   void set_facts(Table table, const PublishedFacts& facts) override {
     ready[table] = facts.is_ready;
   }
-  void mark(const std::string& position) override {
+  void mark(const std::string& position, const std::string& end) override {
+    ends.push_back(end);
     marks.push_back(position);
     for (const auto& [table, rows] : told) {
       EXPECT_EQ(rows.digest, filter_of_(table)->digest()) << "at " << position;
@@ -71,6 +72,7 @@ class ToldRows final : public Publication {
   std::map<Table, Told> told;  // of which all is
   std::map<Table, bool> ready;
   std::vector<std::string> marks;
+  std::vector<std::string> ends;
   std::optional<TimePoint> proven_at;
   std::vector<Table> cuts;
   bool wants_cuts = false;
@@ -160,7 +162,7 @@ class TableSetTest : public testing::Test {
     was_fresh_when_told_ = is_fresh();
   }};
   bool has_memory_ = true;
-  const Publication::Table users_ = published_number("users", "user");
+  const Publication::Table users_ = published_number(bench_.targets()[0], "user");
   ToldRows told_{[this](Publication::Table table) {
     return bench_.lives[table == users_ ? 0 : 1].writable();
   }};
