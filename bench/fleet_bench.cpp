@@ -14,6 +14,7 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <deque>
 #include <fstream>
@@ -96,7 +97,8 @@ class Writer {
               committed_.push_back({.rows = inserted_, .at = SteadyClock::now()});
             }
             next += std::chrono::nanoseconds(1'000'000'000 * kAtOnce / per_second);
-            std::this_thread::sleep_until(next);
+            std::unique_lock lock(mutex_);
+            paced_.wait_until(lock, stop, next, [] { return false; });
           }
         }) {}
 
@@ -115,6 +117,7 @@ class Writer {
 
  private:
   mutable std::mutex mutex_;
+  std::condition_variable_any paced_;
   std::deque<Committed> committed_;
   std::uint64_t inserted_ = 0;
   std::jthread thread_;

@@ -9,9 +9,9 @@
 //   cut() ─▶ a snapshot, whose rows are as the log has them there
 //
 // An entry has whole transactions, up to a mark, and says which was the last. So another builder
-// that has had the same one goes on exactly there: as long as it does not publish, it remembers what
-// it has done itself since the entry that it has read last. Numbers alone do not tell that it is the
-// same: after a failover of the database others may have them.
+// that has had the same one goes on exactly there: as long as it does not publish, it remembers
+// what it has done itself since the entry that it has read last. Numbers alone do not tell that it
+// is the same: after a failover of the database others may have them.
 //
 // An entry answers questions that were read before the one to the database began that has shown
 // that all is applied: none that was read later, however soon the entry comes. What is known of the

@@ -178,7 +178,7 @@ class FleetWorld {
   std::vector<Redis> backups_;
   std::map<std::uint64_t, std::vector<std::string>> archive_;  // all entries that there were
   std::map<std::string, Rows> files_;                          // of snapshots, by name
-  std::map<std::string, std::optional<Manifest>> manifests_;  // that were read
+  std::map<std::string, std::optional<Manifest>> manifests_;   // that were read
   std::vector<Builder> builders_;
   std::vector<Follower> followers_;
 };

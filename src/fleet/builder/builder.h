@@ -45,7 +45,7 @@ class Builder final : public source::Publication {
   static constexpr std::chrono::milliseconds kTick{100};
   static constexpr std::chrono::milliseconds kHeartbeat{500};
   static constexpr std::chrono::seconds kTakesOverAfter{3};
-  // Who has had no proof for so long does not publish: another one may have a database that answers.
+  // Who has had no proof for so long does not publish: another one's database may answer.
   static constexpr std::chrono::seconds kProvesWithin{3};
   // For another builder, which may be able to go on where this one cannot.
   static constexpr std::chrono::seconds kBeginsAnewAfter{8};
