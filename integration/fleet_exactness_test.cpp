@@ -76,6 +76,11 @@ const std::vector<const source::SourceKind*>& kinds() {
   return kAll;
 }
 
+ShopFilters& publishing(ShopFilters& guarded, source::Publication& to) {
+  guarded.publish_to(to);
+  return guarded;
+}
+
 // What the guards of a fleet have in common.
 struct Fleet {
   TemporaryDirectory folder;
@@ -103,7 +108,7 @@ class RunningBuilder {
                   .want_proof = [] {},
                   .on_trouble = [this](const std::string& what) { say(what); },
                   .on_change = [this](const std::string& what) { say(what); }}),
-        follower_(server, guarded_, open_counted_view, &storage_, ShopFollower::kMaxLag, builder_) {
+        follower_(server, publishing(guarded_, builder_), open_counted_view, &storage_) {
     builder_.start();
   }
 

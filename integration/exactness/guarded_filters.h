@@ -18,6 +18,7 @@
 #include "filter/epochs.h"
 #include "filter/live_parts.h"
 #include "keyspace/keyspace.h"
+#include "source/publication.h"
 #include "source/source.h"
 
 namespace cuckooguard::harness {
@@ -40,6 +41,9 @@ class GuardedFilters {
                  const filter::HashSecret& secret = filter::random_secret());
 
   const std::vector<GuardedTable>& tables() const { return tables_; }
+  // To whom its source tells what it does, from the next one on.
+  void publish_to(source::Publication& publication) { publication_ = &publication; }
+  source::Publication& publication() const { return *publication_; }
   std::vector<source::Target> targets();
   const config::Config& config() const { return config_; }
   filter::LiveFilter& live(std::size_t ns) const { return *lives_[ns]; }
@@ -66,6 +70,7 @@ class GuardedFilters {
   filter::Epochs epochs_{2};  // the comparison's, and is_answered_absent's
   std::deque<filter::LiveParts> parts_;
   std::vector<filter::LiveFilter*> lives_;  // the one part of each
+  source::Publication* publication_ = &source::Publication::none();
 };
 
 }  // namespace cuckooguard::harness

@@ -39,7 +39,6 @@ struct How {
   const source::StorageDirectory* storage;
   source::mysql::OpenView open_view;
   std::chrono::milliseconds max_lag;
-  source::Publication& publication;
 };
 
 std::unique_ptr<source::mysql::LogFollower> make_follower(const SqlServer& server,
@@ -48,7 +47,7 @@ std::unique_ptr<source::mysql::LogFollower> make_follower(const SqlServer& serve
                                                           const How& how) {
   const source::Clock clock = [] { return std::chrono::steady_clock::now(); };
   const std::vector<source::Target> targets = guarded.targets();
-  source::Feeds feeds(targets, observer, clock, how.max_lag, how.publication);
+  source::Feeds feeds(targets, observer, clock, how.max_lag, guarded.publication());
   source::mysql::LogFollowerSettings settings{
       .name = "shop",
       .max_lag = how.max_lag,
@@ -142,11 +141,9 @@ ShopFollower::ShopFollower(const SqlServer& server,
                            GuardedFilters& guarded,
                            source::mysql::OpenView open_view,
                            const source::StorageDirectory* storage,
-                           std::chrono::milliseconds max_lag,
-                           source::Publication& publication)
+                           std::chrono::milliseconds max_lag)
     : guarded_(guarded),
-      thread_(make_follower(server, guarded, reports_, {storage, open_view, max_lag, publication}),
-              nullptr) {
+      thread_(make_follower(server, guarded, reports_, {storage, open_view, max_lag}), nullptr) {
   thread_.start();
 }
 

@@ -49,8 +49,7 @@ class ShopFollower {
                GuardedFilters& guarded,
                source::mysql::OpenView open_view,
                const source::StorageDirectory* storage = nullptr,
-               std::chrono::milliseconds max_lag = kMaxLag,
-               source::Publication& publication = source::Publication::none());
+               std::chrono::milliseconds max_lag = kMaxLag);
 
   // All namespaces have been proven to be as current as the database was at `at`.
   bool is_proven_since(source::TimePoint at) const;

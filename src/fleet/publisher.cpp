@@ -156,11 +156,12 @@ void Publisher::begin(std::uint64_t epoch, std::uint64_t seq, std::string tag) {
   while (!marks_.empty()) {
     drop_mark();
   }
+  const Mark from = begins_at_.value_or(Mark{});
   follow({.seq = seq,
           .tag = std::move(tag),
           .epoch = epoch,
-          .position = begins_at_->position,
-          .end = begins_at_->end});
+          .position = from.position,
+          .end = from.end});
   take_over(epoch);
 }
 

@@ -412,7 +412,7 @@ void FleetWorld::mistake(Redis& redis, const std::string& bytes) {
   }
 }
 
-void FleetWorld::follow_log(Builder& builder) {
+void FleetWorld::read_log(Builder& builder) {
   const Redis& redis = node_of(builder.node);
   const Manifest* const manifest = manifest_of(redis);
   if (manifest && (!builder.chain || !redis.log.contains(builder.chain->at().seq + 1))) {
@@ -436,6 +436,11 @@ void FleetWorld::follow_log(Builder& builder) {
   if (builder.chain) {
     builder.publisher->follow(builder.chain->at());
   }
+}
+
+void FleetWorld::follow_log(Builder& builder) {
+  read_log(builder);
+  const Redis& redis = node_of(builder.node);
   const std::uint64_t seq = redis.meta ? redis.meta->seq : 0;
   const std::uint64_t epoch = redis.meta ? redis.meta->epoch : 0;
   if (seq != builder.seen_seq || epoch != builder.seen_epoch) {
@@ -559,13 +564,17 @@ std::optional<FleetWorld::Rows> FleetWorld::load(const Follower& follower,
   return rows;
 }
 
+void FleetWorld::ask(Follower& follower) {
+  const Question question = follower.replica->ask(random_bytes(kNonceBytes), point(now_));
+  node_of(follower.node).asks[question.name] = bytes_of(
+      Ask{.nonce = question.nonce, .seq = follower.replica->at().seq, .lacks = follower.lacks});
+  follower.lacks = kNone;
+}
+
 void FleetWorld::read(Follower& follower) {
-  Redis& redis = node_of(follower.node);
+  const Redis& redis = node_of(follower.node);
   if (random_.percent(60)) {
-    const Question question = follower.replica->ask(random_bytes(kNonceBytes), point(now_));
-    redis.asks[question.name] = bytes_of(
-        Ask{.nonce = question.nonce, .seq = follower.replica->at().seq, .lacks = follower.lacks});
-    follower.lacks = kNone;
+    ask(follower);
   }
   const std::uint64_t at = follower.replica->at().seq;
   // Another history; or what comes next has gone, since there is a later beginning.
@@ -588,6 +597,11 @@ void FleetWorld::read(Follower& follower) {
     }
   }
   load_tables(follower);
+  prove(follower);
+}
+
+void FleetWorld::prove(Follower& follower) {
+  const Redis& redis = node_of(follower.node);
   const auto found = redis.answers.find(follower.name);
   const auto answer = found == redis.answers.end() ? std::nullopt : read_answer(found->second);
   const auto proven = answer ? follower.replica->proven(*answer) : std::nullopt;

@@ -136,6 +136,7 @@ class FleetWorld {
   void renew_manifest(Builder& builder);
   void mistake(Redis& redis, const std::string& bytes);
   void follow_log(Builder& builder);
+  void read_log(Builder& builder);
   void take_over(Builder& builder);
   void begin_anew(Builder& builder);
   void act(Follower& follower);
@@ -143,6 +144,8 @@ class FleetWorld {
   void load_tables(Follower& follower);
   std::optional<Rows> load(const Follower& follower, const Snapshot& snapshot);
   void read(Follower& follower);
+  void ask(Follower& follower);
+  void prove(Follower& follower);
   void take(Follower& follower, const Entry& entry);
   static void apply(const TableChange& change, Rows& rows);
   void lose(Follower& follower);

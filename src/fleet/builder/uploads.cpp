@@ -71,6 +71,7 @@ Uploads::Done Uploads::stands(Redis& redis) {
                                [&](const Snapshot& each) { return each.name == snapshot.name; });
   };
   std::vector<Snapshot> now;
+  now.reserve(standing_.size());
   for (const auto& [table, snapshot] : standing_) {
     now.push_back(snapshot);
   }

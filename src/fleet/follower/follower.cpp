@@ -56,6 +56,16 @@ std::vector<std::string_view> entries_of(const resp::Value& read) {
   return entries;
 }
 
+// To a filter that no look-up sees yet.
+void apply_aside(const TableChange& change, filter::CuckooFilter& filter, std::string& isolated) {
+  const NetChange net(change);
+  filter.insert(net.inserted);
+  std::ranges::for_each(net.erased, [&filter](std::uint64_t hash) { filter.erase(hash); });
+  if (!change.isolated.empty()) {
+    isolated = change.isolated;
+  }
+}
+
 }  // namespace
 
 Follower::Follower(Settings settings, source::Feeds feeds, source::Clock clock)
@@ -364,7 +374,7 @@ Follower::Done Follower::load_more(const std::stop_token& stop) {
     load_.reset();
     return {};
   }
-  TRY(read_pieces());
+  TRY(read_pieces(*load_));
   return load_ && load_->bytes.size() == load_->snapshot.bytes ? finish_load(stop) : Done();
 }
 
@@ -393,19 +403,19 @@ Follower::Done Follower::choose_load() {
   return {};
 }
 
-Follower::Done Follower::read_pieces() {
-  for (int i = 0; i < kPiecesAtOnce && load_->bytes.size() < load_->snapshot.bytes; ++i) {
+Follower::Done Follower::read_pieces(Load& load) {
+  for (int i = 0; i < kPiecesAtOnce && load.bytes.size() < load.snapshot.bytes; ++i) {
     const resp::Value piece =
-        TRY(accepted(redis_->ask({"GET", keys_.piece(load_->snapshot.name, load_->pieces)})));
+        TRY(accepted(redis_->ask({"GET", keys_.piece(load.snapshot.name, load.pieces)})));
     if (piece.text.empty() || piece.text.size() > kPieceBytes) {  // gone
-      lacks_ = load_->snapshot.table;
+      lacks_ = load.snapshot.table;
       load_.reset();
       load_at_ = clock_() + begin_backoff_.next();
       return {};
     }
-    ++load_->pieces;
-    load_->bytes += piece.text;
-    load_->hashes += hash_of(piece.text);
+    ++load.pieces;
+    load.bytes += piece.text;
+    load.hashes += hash_of(piece.text);
   }
   return {};
 }
@@ -473,14 +483,8 @@ std::expected<bool, std::string> Follower::replay(const Snapshot& snapshot,
         return false;
       }
       for (const TableChange& change : entry->tables) {
-        if (change.table != snapshot.table) {
-          continue;
-        }
-        const NetChange net(change);
-        filter.insert(net.inserted);
-        std::ranges::for_each(net.erased, [&filter](std::uint64_t hash) { filter.erase(hash); });
-        if (!change.isolated.empty()) {
-          isolated = change.isolated;
+        if (change.table == snapshot.table) {
+          apply_aside(change, filter, isolated);
         }
       }
     }

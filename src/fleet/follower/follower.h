@@ -91,7 +91,7 @@ class Follower final : public source::Follower {
   void drop(TableId table, source::Feed& feed, const std::string& why);
   Done load_more(const std::stop_token& stop);
   Done choose_load();
-  Done read_pieces();
+  Done read_pieces(Load& load);
   Done finish_load(const std::stop_token& stop);
   // Nothing: not now.
   std::expected<bool, std::string> replay(const Snapshot& snapshot,
