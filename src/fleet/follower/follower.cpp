@@ -421,7 +421,7 @@ Follower::Done Follower::read_pieces(Load& load) {
 }
 
 Follower::Done Follower::finish_load(const std::stop_token& stop) {
-  const Load load = *std::exchange(load_, std::nullopt);
+  const Load load = std::exchange(load_, std::nullopt).value_or(Load{});
   Feed* const feed = feed_of(load.snapshot.table);
   if (feed == nullptr) {
     return {};
