@@ -7,7 +7,6 @@
 // CUCKOOGUARD_SEED replays what is done (not how threads meet), CUCKOOGUARD_ROUNDS makes it longer,
 // and with CUCKOOGUARD_MYSQL_ROOT it is done to MySQL instead of MariaDB: `./dev exactness`.
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -72,29 +71,6 @@ class Exactness : public OnSqlServer {
 
   ShopFilters guarded_;
   std::unique_ptr<ShopFollower> follower_;
-};
-
-// Asks without pause, as clients do, for rows that are always there.
-class Asker {
- public:
-  explicit Asker(ShopFilters& guarded)
-      : thread_([this, &guarded](const std::stop_token& stop) {
-          while (!stop.stop_requested()) {
-            for (unsigned i = 0; i < kStableRows; ++i) {
-              const bool is_hidden = guarded.is_answered_absent(0, std::to_string(kStableFrom + i));
-              hidden_ += is_hidden ? 1 : 0;
-            }
-            ++rounds_;
-            std::this_thread::yield();
-          }
-        }) {}
-  std::uint64_t hidden() const { return hidden_; }
-  std::uint64_t rounds() const { return rounds_; }
-
- private:
-  std::atomic<std::uint64_t> hidden_ = 0;
-  std::atomic<std::uint64_t> rounds_ = 0;
-  std::jthread thread_;
 };
 
 TEST_F(Exactness, at_every_quiet_point_the_filter_is_the_table_whatever_has_happened) {

@@ -4,7 +4,6 @@
 //
 // CUCKOOGUARD_SEED and CUCKOOGUARD_ROUNDS as in exactness_test.cpp: `./dev exactness`.
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -13,7 +12,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -165,26 +163,6 @@ class RunningFollower {
   std::vector<source::Target> targets_;
   Reports reports_;
   source::SourceThread thread_;
-};
-
-// Asks without pause, as clients do, for rows that are always there.
-class Asker {
- public:
-  explicit Asker(ShopFilters& guarded)
-      : thread_([this, &guarded](const std::stop_token& stop) {
-          while (!stop.stop_requested()) {
-            for (unsigned i = 0; i < kStableRows; ++i) {
-              const std::string id = std::to_string(kStableFrom + i);
-              hidden_ += guarded.is_answered_absent(0, id) ? 1 : 0;
-            }
-            std::this_thread::yield();
-          }
-        }) {}
-  std::uint64_t hidden() const { return hidden_; }
-
- private:
-  std::atomic<std::uint64_t> hidden_ = 0;
-  std::jthread thread_;
 };
 
 class FleetExactness : public OnSqlServer {

@@ -9,7 +9,11 @@
 // Threads: plain values; a session is its caller's.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "exactness/guarded_filters.h"
@@ -36,6 +40,29 @@ class ShopFilters final : public GuardedFilters {
 
   // And keys pass that no row has.
   std::vector<std::string> differences(SqlSession& session);
+};
+
+// Asks without pause, as clients do, for rows that are always there.
+class Asker {
+ public:
+  explicit Asker(ShopFilters& guarded)
+      : thread_([this, &guarded](const std::stop_token& stop) {
+          while (!stop.stop_requested()) {
+            for (unsigned i = 0; i < kStableRows; ++i) {
+              const bool is_hidden = guarded.is_answered_absent(0, std::to_string(kStableFrom + i));
+              hidden_ += is_hidden ? 1 : 0;
+            }
+            ++rounds_;
+            std::this_thread::yield();
+          }
+        }) {}
+  std::uint64_t hidden() const { return hidden_; }
+  std::uint64_t rounds() const { return rounds_; }
+
+ private:
+  std::atomic<std::uint64_t> hidden_ = 0;
+  std::atomic<std::uint64_t> rounds_ = 0;
+  std::jthread thread_;
 };
 
 }  // namespace cuckooguard::harness

@@ -39,20 +39,6 @@ void apply(const TableChange& change, std::uint64_t seq, TableState& to) {
   }
 }
 
-void put_digest(std::string& out, const Digest& digest) {
-  put(out, digest.count);
-  put(out, digest.sum);
-  put(out, digest.sum_high);
-}
-
-Digest take_digest(Cursor& cursor) {
-  Digest digest;
-  digest.count = cursor.take<std::uint64_t>();
-  digest.sum = cursor.take<std::uint64_t>();
-  digest.sum_high = cursor.take<std::uint64_t>();
-  return digest;
-}
-
 void put_state(std::string& out, const TableState& state) {
   put(out, state.version);
   put(out, static_cast<std::uint8_t>(state.is_ready));

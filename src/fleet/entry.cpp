@@ -43,9 +43,7 @@ void put_table(std::string& out, const TableChange& table) {
   put_hashes(out, table.inserted);
   put_hashes(out, table.deleted);
   put_hashes(out, table.erased);
-  put(out, table.digest.count);
-  put(out, table.digest.sum);
-  put(out, table.digest.sum_high);
+  put_digest(out, table.digest);
 }
 
 TableChange take_table(Cursor& cursor) {
@@ -59,9 +57,7 @@ TableChange take_table(Cursor& cursor) {
   table.inserted = take_hashes(cursor);
   table.deleted = take_hashes(cursor);
   table.erased = take_hashes(cursor);
-  table.digest.count = cursor.take<std::uint64_t>();
-  table.digest.sum = cursor.take<std::uint64_t>();
-  table.digest.sum_high = cursor.take<std::uint64_t>();
+  table.digest = take_digest(cursor);
   return table;
 }
 
@@ -86,6 +82,20 @@ std::optional<Entry> entry_in(std::string_view text) {
 }
 
 }  // namespace
+
+void put_digest(std::string& out, const Digest& digest) {
+  put(out, digest.count);
+  put(out, digest.sum);
+  put(out, digest.sum_high);
+}
+
+Digest take_digest(Cursor& cursor) {
+  Digest digest;
+  digest.count = cursor.take<std::uint64_t>();
+  digest.sum = cursor.take<std::uint64_t>();
+  digest.sum_high = cursor.take<std::uint64_t>();
+  return digest;
+}
 
 NetChange::NetChange(const TableChange& change) : inserted(change.inserted), erased(change.erased) {
   if (inserted.empty() || erased.empty()) {

@@ -21,6 +21,7 @@
 
 #include "filter/cuckoo_filter.h"
 #include "fleet/signature.h"
+#include "text/little_endian.h"
 
 namespace cuckooguard::fleet {
 
@@ -69,6 +70,10 @@ struct Entry {
 };
 
 std::string text_of(const Entry& entry);
+
+// As they stand in texts.
+void put_digest(std::string& out, const Digest& digest);
+Digest take_digest(text::LittleEndianCursor& cursor);
 
 struct SignedEntry {
   Entry entry;

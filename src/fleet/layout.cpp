@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "filter/key_hash.h"
 #include "text/little_endian.h"
-#include "text/number.h"
 
 namespace cuckooguard::fleet {
 
@@ -24,9 +24,29 @@ std::string Keys::piece(std::string_view snapshot, std::uint64_t number) const {
   return root_ + ":piece:" + std::string(snapshot) + ":" + std::to_string(number);
 }
 
-std::optional<std::uint64_t> seq_of_id(std::string_view id) {
-  return id.ends_with("-0") ? text::number_of<std::uint64_t>(id.substr(0, id.size() - 2))
-                            : std::nullopt;
+std::expected<resp::Value, std::string> accepted(std::expected<resp::Value, std::string> reply) {
+  if (reply && reply->is_error()) {
+    return std::unexpected(reply->text);
+  }
+  return reply;
+}
+
+std::vector<std::string_view> entries_of(const resp::Value& stream) {
+  std::vector<std::string_view> entries;
+  for (const resp::Value& each : stream.list) {
+    const bool is_entry = each.list.size() == 2 && each.list[1].list.size() == 2;
+    entries.push_back(is_entry ? std::string_view(each.list[1].list[1].text) : std::string_view());
+  }
+  return entries;
+}
+
+std::string random_bytes(std::size_t count) {
+  const filter::HashSecret bytes = filter::random_secret();
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) {
+    out += static_cast<char>(bytes.bytes.at(i));
+  }
+  return out;
 }
 
 std::string_view append_script() {

@@ -15,11 +15,15 @@
 // Source: https://redis.io/docs/latest/develop/interact/programmability/eval-intro.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "resp/value.h"
 
 namespace cuckooguard::fleet {
 
@@ -43,8 +47,12 @@ struct Keys {
 inline std::string id_of(std::uint64_t seq) {
   return std::to_string(seq) + "-0";
 }
-// Nothing: an id that no builder has given.
-std::optional<std::uint64_t> seq_of_id(std::string_view id);
+// Of a reply of Redis: what it has refused is an error, too.
+std::expected<resp::Value, std::string> accepted(std::expected<resp::Value, std::string> reply);
+// The entries of a stream, of XRANGE or of one stream of XREAD; empty: it is none. Views into it.
+std::vector<std::string_view> entries_of(const resp::Value& stream);
+// From the kernel's generator; filter::kSecretBytes at most.
+std::string random_bytes(std::size_t count);
 
 // All say {epoch, seq, tag}, as it is then; nothing of a log that is not there.
 // KEYS meta log; ARGV epoch, seq and tag of the entry before, its own tag, its bytes, its seq.

@@ -34,16 +34,20 @@ void Publisher::lost(TableId table) {
 }
 
 void Publisher::note(Operation operation) {
-  // Nobody can go on from here.
-  if (journal_.size() == limits_.journal || marks_.size() >= limits_.marks) {
-    journal_.clear();
-    marks_.clear();
-    unmarked_ = 0;
-    begins_at_.reset();
-    fenced();
+  if (journal_.size() == limits_.journal) {
+    forget_journal();
   }
   journal_.push_back(operation);
   ++unmarked_;
+}
+
+// Nobody can go on from here.
+void Publisher::forget_journal() {
+  journal_.clear();
+  marks_.clear();
+  unmarked_ = 0;
+  begins_at_.reset();
+  fenced();
 }
 
 void Publisher::set_isolated(TableId table, std::string rows) {
@@ -76,11 +80,8 @@ void Publisher::mark(std::string_view position, std::string_view end) {
   }
   Mark mark{.operations = unmarked_, .position = std::string(position), .end = std::string(end)};
   unmarked_ = 0;
-  if (marks_.size() >= limits_.marks) {
-    journal_.clear();
-    marks_.clear();
-    begins_at_.reset();
-    fenced();
+  if (marks_.size() == limits_.marks) {
+    forget_journal();
   }
   if (!begins_at_) {  // what came before is not known, and so neither is what this one has
     journal_.clear();

@@ -103,6 +103,7 @@ class Publisher {
   void mark(std::string_view position, std::string_view end);
   // All that was committed at this time is applied, and marked.
   void proven(TimePoint at);
+  std::optional<TimePoint> proven_at() const { return proven_at_; }
   // Those that wait are to be answered before others are read.
   bool wants_questions() const { return questions_.empty(); }
   void questions_read(std::vector<Question> questions, TimePoint at);
@@ -152,6 +153,7 @@ class Publisher {
   using Changes = std::map<TableId, TableChange>;
 
   void note(Operation operation);
+  void forget_journal();
   void shorten_transaction();
   void drop_mark();
   void gather(Changes& changes);

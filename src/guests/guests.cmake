@@ -68,7 +68,7 @@ cuckooguard_guest(CLUSTER "Redis Cluster and Sentinel"
   ADDS "guests.make_topology = topology::make_topology" "guests.served_slots = cluster::served_slots")
 cuckooguard_guest(FLEET "Fleets: one guard reads the database, many follow it"
   ROOMS fleet fleet/builder fleet/follower
-  INCLUDES builder/publish.h follower/kind.h
+  INCLUDES builder/builder.h follower/kind.h
   ADDS "guests.kinds.push_back(&fleet::kFollowerKind)" "guests.make_publication = fleet::make_publication")
 
 list(REMOVE_DUPLICATES CUCKOOGUARD_GUEST_ROOMS)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/guests.h"
 #include "config/table_pattern.h"
 #include "filter/filter_file.h"
 #include "keyspace/key_template.h"
@@ -15,24 +16,15 @@ namespace {
 
 constexpr std::string_view kEntriesAtOnce = "256";
 
-std::expected<resp::Value, std::string> accepted(source::RedisSession::Answer answer) {
-  if (answer && answer->is_error()) {
-    return std::unexpected(answer->text);
-  }
-  return answer;
-}
-
-// From the kernel's generator.
-std::string random_bytes(std::size_t count) {
-  const filter::HashSecret bytes = filter::random_secret();
-  std::string out;
-  for (std::size_t i = 0; i < count; ++i) {
-    out += static_cast<char>(bytes.bytes.at(i));
-  }
-  return out;
-}
-
 }  // namespace
+
+Builder::Meta::Meta(const resp::Value& reply) {
+  if (reply.list.size() == 3) {
+    epoch = reply.list[0].text;
+    seq = reply.list[1].text;
+    tag = reply.list[2].text;
+  }
+}
 
 std::uint64_t Builder::Meta::epoch_number() const {
   return text::number_of<std::uint64_t>(epoch).value_or(0);
@@ -138,12 +130,12 @@ void Builder::mark(const std::string& position, const std::string& end) {
 void Builder::proven(source::TimePoint at) {
   const std::scoped_lock lock(mutex_);
   publisher_.proven(at);
-  proven_at_ = std::max(proven_at_, at);
 }
 
 bool Builder::is_proving() const {
   const std::scoped_lock lock(mutex_);
-  return proven_at_ != source::TimePoint() && settings_.clock() - proven_at_ < kProvesWithin;
+  const auto at = publisher_.proven_at();
+  return at && settings_.clock() - *at < kProvesWithin;
 }
 
 bool Builder::is_tail_long(TableId table) const {
@@ -263,17 +255,11 @@ std::expected<Builder::Meta, std::string> Builder::run_script(
   std::vector<std::string_view> all{"EVAL", script, count};
   all.insert(all.end(), keys);
   all.insert(all.end(), words);
-  const resp::Value at = TRY(accepted(redis.ask(all)));
-  return at.list.size() == 3
-             ? Meta{.epoch = at.list[0].text, .seq = at.list[1].text, .tag = at.list[2].text}
-             : Meta{};
+  return Meta(TRY(accepted(redis.ask(all))));
 }
 
 std::expected<Builder::Meta, std::string> Builder::meta(Redis& redis) {
-  const resp::Value at = TRY(accepted(redis.ask({"HMGET", keys_.meta, "epoch", "seq", "tag"})));
-  return at.list.size() == 3
-             ? Meta{.epoch = at.list[0].text, .seq = at.list[1].text, .tag = at.list[2].text}
-             : Meta{};
+  return Meta(TRY(accepted(redis.ask({"HMGET", keys_.meta, "epoch", "seq", "tag"}))));
 }
 
 // --- while it publishes ---
@@ -305,10 +291,8 @@ Builder::Done Builder::publish(Redis& redis) {
 }
 
 Builder::Done Builder::append(Redis& redis, const Publisher::Draft& draft) {
-  const Meta before{.epoch = std::to_string(draft.epoch),
-                    .seq = std::to_string(draft.seq - 1),
-                    .tag = draft.before};
-  const Meta after{.epoch = before.epoch, .seq = std::to_string(draft.seq), .tag = draft.tag};
+  const Meta before(std::to_string(draft.epoch), std::to_string(draft.seq - 1), draft.before);
+  const Meta after(before.epoch, std::to_string(draft.seq), draft.tag);
   const Meta now =
       TRY(run_script(redis,
                      append_script(),
@@ -331,7 +315,12 @@ Builder::Done Builder::append(Redis& redis, const Publisher::Draft& draft) {
       return {};
     }
   }
-  return begin_anew(redis, TRY(meta(redis)));
+  const Meta seen = TRY(meta(redis));
+  if (seen.epoch_number() > draft.epoch) {
+    give_up_publishing();
+    return {};
+  }
+  return begin_anew(redis, seen);
 }
 
 Builder::Done Builder::answer(Redis& redis, const Publisher::Draft& draft) {
@@ -418,14 +407,16 @@ Builder::Done Builder::tend_snapshots(Redis& redis) {
       uploads_.add(std::move(kept.snapshot), std::move(kept.file));
     }
   }
-  const bool was_idle = uploads_.is_idle();
-  const auto step = uploads_.step(redis);
-  show_uploads();
-  if (!step) {
-    settings_.on_trouble("a snapshot cannot be put into Redis: " + step.error());
-    return step;
+  bool is_new = false;
+  if (!uploads_.is_idle()) {
+    const auto step = uploads_.step(redis);
+    show_uploads();
+    if (!step) {
+      settings_.on_trouble("a snapshot cannot be put into Redis: " + step.error());
+      return step;
+    }
+    is_new = uploads_.is_idle();
   }
-  const bool is_new = !was_idle && uploads_.is_idle();
   return is_new || settings_.clock() - manifest_at_ >= kManifestEvery ? renew_manifest(redis)
                                                                       : Done();
 }
@@ -526,11 +517,8 @@ Builder::Done Builder::read_log(Redis& redis) {
   const std::string after = "(" + id_of(chain_->at().seq);
   const resp::Value read =
       TRY(accepted(redis.ask({"XRANGE", keys_.log, after, "+", "COUNT", kEntriesAtOnce})));
-  for (const resp::Value& each : read.list) {
-    const bool is_entry = each.list.size() == 2 && each.list[1].list.size() == 2;
-    const auto taken = is_entry ? chain_->take(each.list[1].list[1].text)
-                                : std::unexpected(Break{.kind = Break::Kind::forged, .why = {}});
-    if (!taken) {
+  for (const std::string_view bytes : entries_of(read)) {
+    if (!chain_->take(bytes)) {
       chain_.reset();
       return {};
     }
@@ -607,10 +595,6 @@ Builder::Done Builder::begin_anew(Redis& redis, const Meta& seen) {
   std::uint64_t seq = std::min(seen.seq_number(), kSeqMost) + 1;
   {
     const std::scoped_lock lock(mutex_);
-    if (publisher_.is_publishing() && seen.epoch_number() > publisher_.published().epoch) {
-      publisher_.fenced();
-      return {};
-    }
     if (!publisher_.can_begin()) {
       become("waits for its source");
       return {};
@@ -637,6 +621,30 @@ Builder::Done Builder::begin_anew(Redis& redis, const Meta& seen) {
     publisher_.begin(epoch, seq, tag);
   }
   return {};
+}
+
+std::expected<std::unique_ptr<source::Publication>, std::string> make_publication(
+    const app::Publishing& made) {
+  const config::Fleet& fleet = made.settings.fleet;
+  auto key = TRY(SigningKey::load(fleet.signing_key_file));
+  auto keys = TRY(VerifyingKeys::load(fleet.public_key_files));
+  auto builder = std::make_unique<Builder>(Builder::Settings{
+      .name = made.settings.name,
+      .prefix = fleet.prefix,
+      .kind = std::string(made.kind.name),
+      .key = std::move(key),
+      .keys = std::move(keys),
+      .redis = made.redis,
+      .clock = made.clock,
+      .want_proof = [&questions = made.questions] { questions.want(); },
+      .on_trouble = [&observer = made.observer, name = made.settings.name](
+                        const std::string& what) { observer.on_trouble(name, what); },
+      .on_change =
+          [&log = made.log, name = made.settings.name](const std::string& what) {
+            log.info("fleet", {{"source", name}, {"what", what}});
+          }});
+  builder->start();
+  return builder;
 }
 
 }  // namespace cuckooguard::fleet

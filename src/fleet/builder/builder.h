@@ -29,6 +29,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "builder/uploads.h"
@@ -37,6 +38,10 @@
 #include "fleet/replica.h"
 #include "source/publication.h"
 #include "source/source_kind.h"
+
+namespace cuckooguard::app {
+struct Publishing;
+}  // namespace cuckooguard::app
 
 namespace cuckooguard::fleet {
 
@@ -103,6 +108,10 @@ class Builder final : public source::Publication {
     std::string seq;
     std::string tag;
 
+    Meta() = default;
+    explicit Meta(const resp::Value& reply);
+    Meta(std::string its_epoch, std::string its_seq, std::string its_tag)
+        : epoch(std::move(its_epoch)), seq(std::move(its_seq)), tag(std::move(its_tag)) {}
     std::uint64_t epoch_number() const;
     std::uint64_t seq_number() const;
     bool operator==(const Meta&) const = default;
@@ -167,7 +176,6 @@ class Builder final : public source::Publication {
   std::set<TableId> on_the_way_;            // as of uploads_,
   std::map<TableId, Snapshot> standing_;    // likewise
   std::uint64_t appended_bytes_ = 0;
-  source::TimePoint proven_at_{};
 
   // The thread's.
   Uploads uploads_;
@@ -182,5 +190,9 @@ class Builder final : public source::Publication {
   std::string state_;
   std::jthread thread_;
 };
+
+// Of a source that is published, started (app/guests.h).
+std::expected<std::unique_ptr<source::Publication>, std::string> make_publication(
+    const app::Publishing& made);
 
 }  // namespace cuckooguard::fleet

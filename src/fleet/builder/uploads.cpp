@@ -6,17 +6,6 @@
 #include "text/try.h"
 
 namespace cuckooguard::fleet {
-namespace {
-
-Uploads::Done accepted(const source::RedisSession::Answer& answer) {
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  return answer->is_error() ? Uploads::Done(std::unexpected(answer->text)) : Uploads::Done();
-}
-
-}  // namespace
-
 void Uploads::add(Snapshot snapshot, std::ifstream file) {
   std::erase_if(waiting_,
                 [&](const Upload& each) { return each.snapshot.table == snapshot.table; });
@@ -37,8 +26,9 @@ Uploads::Done Uploads::put_piece(Redis& redis, Upload& upload) {
   }
   upload.hashes += hash_of(piece);
   upload.snapshot.bytes += piece.size();
-  return accepted(redis.ask(
-      {"SET", keys_.piece(upload.snapshot.name, upload.pieces++), piece, "EX", kPieceStays}));
+  TRY(accepted(redis.ask(
+      {"SET", keys_.piece(upload.snapshot.name, upload.pieces++), piece, "EX", kPieceStays})));
+  return {};
 }
 
 Uploads::Done Uploads::step(Redis& redis) {
@@ -76,12 +66,14 @@ Uploads::Done Uploads::stands(Redis& redis) {
     now.push_back(snapshot);
   }
   for (const Snapshot& snapshot : now) {
-    for (std::uint64_t i = 0; i < pieces_of(snapshot) && !is_of(kept_, snapshot); ++i) {
+    const std::uint64_t pieces = is_of(kept_, snapshot) ? 0 : pieces_of(snapshot);
+    for (std::uint64_t i = 0; i < pieces; ++i) {
       TRY(accepted(redis.ask({"PERSIST", keys_.piece(snapshot.name, i)})));
     }
   }
   for (const Snapshot& snapshot : kept_) {
-    for (std::uint64_t i = 0; i < pieces_of(snapshot) && !is_of(now, snapshot); ++i) {
+    const std::uint64_t pieces = is_of(now, snapshot) ? 0 : pieces_of(snapshot);
+    for (std::uint64_t i = 0; i < pieces; ++i) {
       TRY(accepted(redis.ask({"EXPIRE", keys_.piece(snapshot.name, i), kOldStays})));
     }
   }
@@ -92,9 +84,8 @@ Uploads::Done Uploads::stands(Redis& redis) {
 std::expected<std::optional<TableId>, std::string> Uploads::find_lost(Redis& redis) const {
   for (const auto& [table, snapshot] : standing_) {
     for (std::uint64_t i = 0; i < pieces_of(snapshot); ++i) {
-      const auto answer = redis.ask({"EXISTS", keys_.piece(snapshot.name, i)});
-      TRY(accepted(answer));
-      if (answer->number == 0) {
+      const resp::Value there = TRY(accepted(redis.ask({"EXISTS", keys_.piece(snapshot.name, i)})));
+      if (there.number == 0) {
         return table;
       }
     }

@@ -20,22 +20,6 @@ constexpr std::string_view kEntriesAtOnce = "64";
 using filter::State;
 using source::Feed;
 
-std::expected<resp::Value, std::string> accepted(source::RedisSession::Answer answer) {
-  if (answer && answer->is_error()) {
-    return std::unexpected(answer->text);
-  }
-  return answer;
-}
-
-std::string random_bytes(std::size_t count) {
-  const filter::HashSecret bytes = filter::random_secret();
-  std::string out;
-  for (std::size_t i = 0; i < count; ++i) {
-    out += static_cast<char>(bytes.bytes.at(i));
-  }
-  return out;
-}
-
 // The pod's name, say; and that of one of several processes there.
 std::string own_name() {
   std::array<char, 256> host{};
@@ -44,16 +28,6 @@ std::string own_name() {
   }
   constexpr std::size_t kRandomBytes = 4;
   return std::string(host.data()) + "-" + text::hex_of(random_bytes(kRandomBytes));
-}
-
-// The entries of a stream's reply.
-std::vector<std::string_view> entries_of(const resp::Value& read) {
-  std::vector<std::string_view> entries;
-  for (const resp::Value& each : read.list) {
-    const bool is_entry = each.list.size() == 2 && each.list[1].list.size() == 2;
-    entries.push_back(is_entry ? std::string_view(each.list[1].list[1].text) : std::string_view());
-  }
-  return entries;
 }
 
 // To a filter that no look-up sees yet.
@@ -161,9 +135,9 @@ std::expected<Follower::Duration, std::string> Follower::begin() {
   }
   replica_ = std::make_unique<Replica>(name_, std::move(manifest->begin), settings_.keys);
   load_.reset();
-  load_at_ = clock_() +
-             Duration(std::uniform_int_distribution<Duration::rep>(
-                 0, Duration(kFirstLoadWithin).count())(*std::make_unique<std::random_device>()));
+  std::random_device random;
+  load_at_ = clock_() + Duration(std::uniform_int_distribution<Duration::rep>(
+                            0, Duration(kFirstLoadWithin).count())(random));
   list_tables();
   status_.following();
   return Duration::zero();
