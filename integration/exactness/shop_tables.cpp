@@ -34,6 +34,8 @@ void create_tables(const SqlServer& server) {
       "PRIMARY KEY (shop, code))");
   session.run("CREATE TABLE tag (tag BINARY(3) PRIMARY KEY, uses INT)");
   session.run("CREATE TABLE orders (id INT PRIMARY KEY, user_id BIGINT UNSIGNED)");
+  session.run("CREATE TABLE nobodys (commits INT NOT NULL)");
+  session.run("INSERT INTO nobodys VALUES (0)");
   session.run(insert_stable_users());
   create_guard_user(server);
 }
@@ -69,6 +71,9 @@ const std::vector<GuardedTable>& guarded_tables() {
 // One in a million keys that are not there passes: of these, none.
 std::vector<std::string> ShopFilters::differences(SqlSession& session) {
   session.run("SET character_set_results = NULL");
+  // MariaDB shows that a transaction which has filled a file of its log is committed only by those
+  // that follow, and until then what that has deleted stays.
+  session.run("UPDATE nobodys SET commits = commits + 1");
   auto found =
       GuardedFilters::differences([&](const std::string& sql) { return session.run(sql); });
   std::vector<bool> is_there(kIds);

@@ -38,7 +38,7 @@ class ShopFilters final : public GuardedFilters {
   explicit ShopFilters(const filter::HashSecret& secret = filter::random_secret())
       : GuardedFilters(guarded_tables(), namespaces_yaml(), secret) {}
 
-  // And keys pass that no row has.
+  // And keys pass that no row has. Commits something to a table that none of them guards.
   std::vector<std::string> differences(SqlSession& session);
 };
 

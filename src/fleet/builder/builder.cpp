@@ -393,8 +393,12 @@ Builder::Done Builder::read_asks(Redis& redis) {
 // What a follower cannot use: once in a while, whoever says so.
 void Builder::cut_again(TableId table) {
   const source::TimePoint now = settings_.clock();
-  if (now - cut_again_at_ >= kCutsAgainEvery && uploads_.standing().contains(table)) {
-    cut_again_at_ = now;
+  if (!uploads_.standing().contains(table)) {
+    return;
+  }
+  const auto [before, is_first] = cut_again_at_.try_emplace(table, now);
+  if (is_first || now - before->second >= kCutsAgainEvery) {
+    before->second = now;
     uploads_.forget(table);
     show_uploads();
   }
@@ -458,17 +462,34 @@ std::optional<Manifest> Builder::make_manifest() {
   return manifest;
 }
 
-Builder::Done Builder::renew_manifest(Redis& redis) {
-  if (const auto lost = TRY(uploads_.find_lost(redis))) {
-    settings_.on_trouble(
-        "a piece of a snapshot is gone from Redis, by eviction perhaps: it is made anew");
-    uploads_.forget(*lost);
-    show_uploads();
+// Of these snapshots, those that somebody has taken a piece of from Redis, or of the log behind
+// them, are of no use.
+Builder::Done Builder::forget_lost(Redis& redis, Manifest& manifest) {
+  std::vector<Snapshot> whole;
+  for (Snapshot& snapshot : manifest.snapshots) {
+    const std::string next = id_of(snapshot.seq + 1);
+    const bool has_log =
+        snapshot.seq == manifest.begin.seq ||
+        !TRY(accepted(redis.ask({"XRANGE", keys_.log, next, next}))).list.empty();
+    if (has_log && TRY(uploads_.is_whole(redis, snapshot))) {
+      whole.push_back(std::move(snapshot));
+    } else {
+      settings_.on_trouble("a piece of a snapshot, or of the log behind it, is gone from Redis, by "
+                           "eviction perhaps: it is made anew");
+      uploads_.forget(snapshot.table);
+    }
   }
-  const auto manifest = make_manifest();
+  manifest.snapshots = std::move(whole);
+  show_uploads();
+  return {};
+}
+
+Builder::Done Builder::renew_manifest(Redis& redis) {
+  auto manifest = make_manifest();
   if (!manifest) {
     return {};
   }
+  TRY(forget_lost(redis, *manifest));
   std::uint64_t oldest = manifest->begin.seq;
   for (const Snapshot& snapshot : manifest->snapshots) {
     oldest = std::min(oldest, snapshot.seq);

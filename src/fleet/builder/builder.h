@@ -58,7 +58,7 @@ class Builder final : public source::Publication {
   static constexpr std::size_t kAsksMax = 20'000;
   static constexpr std::size_t kNameMax = 300;          // bytes of a follower's name
   static constexpr std::chrono::seconds kAskStays{10};  // of a follower that asks no more
-  static constexpr std::chrono::seconds kCutsAgainEvery{60};
+  static constexpr std::chrono::seconds kCutsAgainEvery{60};  // each table
   // A table has a new snapshot when its changes since the last one are more than that, or a quarter
   // of it.
   static constexpr std::uint64_t kTailBytesMin = std::uint64_t{4} << 20U;
@@ -150,6 +150,7 @@ class Builder final : public source::Publication {
   std::optional<Manifest> make_manifest();
   void show_uploads();
   void cut_again(TableId table);
+  Done forget_lost(Redis& redis, Manifest& manifest);
   Done renew_manifest(Redis& redis);
   void give_up_publishing();
   Done follow(Redis& redis);
@@ -184,7 +185,7 @@ class Builder final : public source::Publication {
   source::TimePoint seen_at_{};
   source::TimePoint said_at_{};
   source::TimePoint manifest_at_{};
-  source::TimePoint cut_again_at_{};
+  std::map<TableId, source::TimePoint> cut_again_at_;
   std::uint64_t oldest_before_ = 0;
   std::map<std::string, Seen> asks_;
   std::string state_;

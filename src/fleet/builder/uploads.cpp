@@ -81,16 +81,14 @@ Uploads::Done Uploads::stands(Redis& redis) {
   return {};
 }
 
-std::expected<std::optional<TableId>, std::string> Uploads::find_lost(Redis& redis) const {
-  for (const auto& [table, snapshot] : standing_) {
-    for (std::uint64_t i = 0; i < pieces_of(snapshot); ++i) {
-      const resp::Value there = TRY(accepted(redis.ask({"EXISTS", keys_.piece(snapshot.name, i)})));
-      if (there.number == 0) {
-        return table;
-      }
+std::expected<bool, std::string> Uploads::is_whole(Redis& redis, const Snapshot& snapshot) const {
+  for (std::uint64_t i = 0; i < pieces_of(snapshot); ++i) {
+    const resp::Value there = TRY(accepted(redis.ask({"EXISTS", keys_.piece(snapshot.name, i)})));
+    if (there.number == 0) {
+      return false;
     }
   }
-  return std::nullopt;
+  return true;
 }
 
 }  // namespace cuckooguard::fleet

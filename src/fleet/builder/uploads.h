@@ -15,7 +15,6 @@
 #include <expected>
 #include <fstream>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,8 +55,8 @@ class Uploads {
   const std::map<TableId, Snapshot>& standing() const { return standing_; }
   // The manifest that is there now has them: their pieces stay, and those of before go.
   Done stands(Redis& redis);
-  // Of those that stand, one whose pieces are not all there.
-  std::expected<std::optional<TableId>, std::string> find_lost(Redis& redis) const;
+  // Whether all its pieces are there.
+  std::expected<bool, std::string> is_whole(Redis& redis, const Snapshot& snapshot) const;
 
  private:
   struct Upload {

@@ -420,8 +420,9 @@ Follower::Done Follower::finish_load(const std::stop_token& stop) {
                   false);
   }
   std::string isolated = std::move(file->label.attachment);
-  if (!TRY(replay(load.snapshot, *file->filter, isolated, stop))) {
-    return refuse("the log behind its snapshot is not there");
+  if (const std::string why = TRY(replay(load.snapshot, *file->filter, isolated, stop));
+      !why.empty()) {
+    return refuse(why);
   }
   auto rows = isolated.empty() ? filter::IsolatedRows() : filter::IsolatedRows::parse(isolated);
   if (!rows) {
@@ -437,10 +438,10 @@ Follower::Done Follower::finish_load(const std::stop_token& stop) {
   return {};
 }
 
-std::expected<bool, std::string> Follower::replay(const Snapshot& snapshot,
-                                                  filter::CuckooFilter& filter,
-                                                  std::string& isolated,
-                                                  const std::stop_token& stop) {
+std::expected<std::string, std::string> Follower::replay(const Snapshot& snapshot,
+                                                         filter::CuckooFilter& filter,
+                                                         std::string& isolated,
+                                                         const std::stop_token& stop) {
   const ChainBegin& at = replica_->at();
   Chain chain(snapshot.begin(), settings_.keys);
   while (chain.at().seq < at.seq && !stop.stop_requested()) {
@@ -449,12 +450,12 @@ std::expected<bool, std::string> Follower::replay(const Snapshot& snapshot,
         redis_->ask({"XRANGE", keys_.log, after, id_of(at.seq), "COUNT", kEntriesAtOnce})));
     const auto entries = entries_of(read);
     if (entries.empty()) {
-      return false;
+      return "the log behind its snapshot is not there";
     }
     for (const std::string_view bytes : entries) {
       const auto entry = chain.take(bytes);
       if (!entry) {
-        return false;
+        return "the log behind its snapshot: " + entry.error().why;
       }
       for (const TableChange& change : entry->tables) {
         if (change.table == snapshot.table) {
@@ -464,8 +465,11 @@ std::expected<bool, std::string> Follower::replay(const Snapshot& snapshot,
     }
   }
   const TableState& state = chain.at().tables.at(snapshot.table);
-  return chain.at().seq == at.seq && chain.at().tag == at.tag &&
-         state.version == snapshot.version && state.digest == filter.digest();
+  if (chain.at().tag != at.tag || state.version != snapshot.version) {
+    return "its snapshot is of another log";
+  }
+  return state.digest == filter.digest() ? ""
+                                         : "its snapshot and the log behind it are not its rows";
 }
 
 }  // namespace cuckooguard::fleet

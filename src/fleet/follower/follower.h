@@ -93,11 +93,11 @@ class Follower final : public source::Follower {
   Done choose_load();
   Done read_pieces(Load& load);
   Done finish_load(const std::stop_token& stop);
-  // Nothing: not now.
-  std::expected<bool, std::string> replay(const Snapshot& snapshot,
-                                          filter::CuckooFilter& filter,
-                                          std::string& isolated,
-                                          const std::stop_token& stop);
+  // Why the snapshot is of no use; empty: it is now as the log says. An error is Redis's.
+  std::expected<std::string, std::string> replay(const Snapshot& snapshot,
+                                                 filter::CuckooFilter& filter,
+                                                 std::string& isolated,
+                                                 const std::stop_token& stop);
   void prove(TimePoint at);
   void report_all(filter::State state, const std::string& why);
 

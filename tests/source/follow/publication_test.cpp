@@ -136,7 +136,7 @@ class PublicationAtRandom : public TableSetTest {
   }
 
  private:
-  std::uint32_t below(std::uint32_t bound) { return random_() % bound; }
+  std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(random_() % bound); }
   void change(std::uint32_t id) {
     const bool goes = rows_.erase(id) > 0;
     if (!goes) {
