@@ -143,6 +143,12 @@ def insert_and_read(database, followers, first):
     return hidden, slowest
 
 
+def fleet_status(guard):
+    """Its last line."""
+    words = [GUARD, "fleet", "status", "--config", guard.config]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         database, redis_port = Database(folder), free_port()
@@ -176,6 +182,8 @@ def show(folder, database, redis_port, guards):
     hidden, slowest = insert_and_read(database, followers, 1_000_000)
     print(f"  {INSERTED} rows inserted, and read everywhere: the last follower knew them {slowest * 1000:.0f} ms after the commit at most")
     connections = database.connections()
+    status = fleet_status(followers[0])
+    print(f"  cuckooguard fleet status: {status}")
 
     publishing = next(b for b in builders if b"what=publishes" in open(f"{folder}/{b.name}.log", "rb").read())
     publishing.end(signal.SIGKILL)
@@ -191,7 +199,8 @@ def show(folder, database, redis_port, guards):
     after = database.connections()
     hidden += more_hidden
     reached += reached_again
-    is_well = hidden == 0 and reached <= (asked + asked_again) * 0.01 and taken <= TAKES_OVER_WITHIN and after == connections
+    is_well = (hidden == 0 and reached <= (asked + asked_again) * 0.01 and taken <= TAKES_OVER_WITHIN and after == connections
+               and status == f"fleet: publishes=yes followers={len(followers)} behind=0")
     print(f"demo-fleet: followers={len(followers)} db_connections={after} hidden={hidden} attacked={asked + asked_again} "
           f"reached_redis={reached} taken_over_s={taken:.1f} slowest_ms={slowest * 1000:.0f} failed={0 if is_well else 1}")
     return 0 if is_well else 1

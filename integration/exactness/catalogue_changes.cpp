@@ -11,6 +11,7 @@ namespace {
 
 constexpr unsigned kNumbers = 12;  // so few that rows meet again
 constexpr milliseconds kIsQuick{500};
+constexpr milliseconds kForgotten{1000};    // what was deleted
 constexpr milliseconds kComesBack{45'000};  // what is refused is looked at every 10 s
 
 void replace(std::string& text, std::string_view name, const std::string& value) {
@@ -136,14 +137,20 @@ void CatalogueChanges::begin_or_end(std::size_t session) {
   }
 }
 
-// Rolled back, what it has changed is as it was before.
+// What its transaction has changed is as it was before.
+void CatalogueChanges::forget_rolled_back() {
+  if (open_[0] && catalogue_.rolls_back) {
+    applied_ = std::move(open_[0]->applied);
+  }
+}
+
 void CatalogueChanges::end(std::size_t session, bool commits) {
   if (!open_[session]) {
     return;
   }
   const bool has_ended = change(session, "ended", commits ? "COMMIT" : "ROLLBACK");
   if (session == 0 && (!commits || !has_ended)) {
-    applied_ = std::move(open_[session]->applied);
+    forget_rolled_back();
   }
   open_[session].reset();
 }
@@ -160,12 +167,8 @@ void CatalogueChanges::stop_or_follow() {
 
 void CatalogueChanges::restart() {
   const bool is_killed = pick(2) == 0;
-  for (std::optional<Transaction>& each : open_) {
-    if (each && &each == open_.data()) {
-      applied_ = std::move(each->applied);
-    }
-    each.reset();
-  }
+  forget_rolled_back();
+  std::ranges::fill(open_, std::nullopt);
   server_.restart(is_killed);
   note(is_killed ? "killed" : "restarted", true, is_killed ? "(killed)" : "(restarted)");
 }
@@ -210,6 +213,13 @@ void CatalogueChanges::undo_all() {
   }
 }
 
+bool CatalogueChanges::is_current(SteadyClock::time_point since) {
+  if (!catalogue_.commit.empty()) {
+    (void)server_.run(0, catalogue_.commit);
+  }
+  return guarded_.is_proven_since(since, ChangedServer::kMaxLag);
+}
+
 std::vector<std::string> CatalogueChanges::end_of_round() {
   undo_all();
   if (!is_followed_) {
@@ -217,20 +227,23 @@ std::vector<std::string> CatalogueChanges::end_of_round() {
   }
   look();
   const auto since = SteadyClock::now();
-  const auto is_current = [&] { return guarded_.is_proven_since(since, ChangedServer::kMaxLag); };
-  if (wrong_.empty() && pick(4) > 0 && !eventually(is_current, kIsQuick)) {
+  const auto is_there = [&] { return is_current(since); };
+  if (wrong_.empty() && pick(4) > 0 && !eventually(is_there, kIsQuick)) {
     stop_or_follow();  // what is refused is looked at at once by who begins
     stop_or_follow();
   }
-  if (wrong_.empty() && !eventually(is_current, kComesBack)) {
+  if (wrong_.empty() && !eventually(is_there, kComesBack)) {
     return {"the follower does not become current"};
   }
   std::vector<std::string> wrong = std::exchange(wrong_, {});
-  for (std::string& each : guarded_.differences([this](const std::string& sql) {
-         return server_.ask(sql).value_or(GuardedFilters::Rows{});
-       })) {
-    wrong.push_back(std::move(each));
-  }
+  std::vector<std::string> differences;
+  const auto ask = [this](const std::string& sql) {
+    return server_.ask(sql).value_or(GuardedFilters::Rows{});
+  };
+  (void)eventually(
+      [&] { return is_current(since) && (differences = guarded_.differences(ask)).empty(); },
+      kForgotten);
+  wrong.insert(wrong.end(), differences.begin(), differences.end());
   return wrong;
 }
 

@@ -36,11 +36,15 @@ struct Change {
 };
 
 struct Catalogue {
+  bool rolls_back;  // the server takes changes back with their transaction; else each is for good
   std::vector<std::string> create;  // anew, whatever is there
   // At the end of a round: what came back has come back to another table, of its name then.
   std::vector<std::string> mend;
   std::vector<Change> changes;
   std::vector<std::string> rows;  // {n}, {m}: numbers. Of names that may not be there just now
+  // To a table that nobody guards: MariaDB shows the last commits of a file of its log only by
+  // those that follow. Empty: they are shown by themselves.
+  std::string commit{};
 };
 
 // A server, and the product's follower of it.
@@ -89,11 +93,13 @@ class CatalogueChanges {
   void write();
   void begin_or_end(std::size_t session);
   void end(std::size_t session, bool commits);
+  void forget_rolled_back();
   void stop_or_follow();
   void restart();
   bool change(std::size_t session, const std::string& name, const char* sql);
   void undo_all();
   void look();
+  bool is_current(SteadyClock::time_point since);
   std::vector<std::string> end_of_round();
   unsigned pick(unsigned choices) { return static_cast<unsigned>(random_() % choices); }
   void note(const std::string& name, bool has_happened, const std::string& sql);

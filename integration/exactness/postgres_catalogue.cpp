@@ -230,7 +230,8 @@ std::vector<std::string> rows() {
 }  // namespace
 
 Catalogue postgres_catalogue(bool by_schema) {
-  return {.create = create(by_schema),
+  return {.rolls_back = true,
+          .create = create(by_schema),
           .mend = {"GRANT SELECT ON ALL TABLES IN SCHEMA shop TO guard",
                    "ALTER TABLE shop.account RENAME x TO number"},
           .changes = changes(),

@@ -37,6 +37,8 @@ std::vector<std::string> create(bool is_mariadb) {
       "PARTITION BY LIST (part) (PARTITION p1 VALUES IN (1), PARTITION p2 VALUES IN (2))",
       "CREATE TABLE visit_3 (id BIGINT, part INT, code BIGINT NOT NULL, PRIMARY KEY (id, part))",
       "CREATE TABLE life (id BIGINT PRIMARY KEY, gone INT)",
+      "CREATE TABLE nobodys (commits INT)",
+      "INSERT INTO nobodys VALUES (0)",
       "INSERT INTO account (id, number) VALUES (0, 100), (1, 101), (2, 102), (3, 103)",
       "INSERT INTO mood VALUES ('good')",
       "INSERT INTO orders VALUES (1, 1), (2, 1), (3, 2)",
@@ -218,10 +220,12 @@ std::vector<std::string> rows() {
 }  // namespace
 
 Catalogue sql_catalogue(bool is_mariadb) {
-  return {.create = create(is_mariadb),
+  return {.rolls_back = false,
+          .create = create(is_mariadb),
           .mend = {"ALTER TABLE shop.account CHANGE x number BIGINT NOT NULL"},
           .changes = changes(is_mariadb),
-          .rows = rows()};
+          .rows = rows(),
+          .commit = "UPDATE shop.nobodys SET commits = commits + 1"};
 }
 
 // NOLINTEND(readability-function-size)

@@ -252,7 +252,10 @@ void Generation::describe(const Environment& environment) {
       if (space.definition.source.name == settings.name &&
           std::ranges::find(listed, space.source.get()) == listed.end()) {
         listed.push_back(space.source.get());
-        source_list_.add(settings.name, guests_.kind_of(settings).name, space.source->source());
+        source_list_.add(settings.name,
+                         guests_.kind_of(settings).name,
+                         space.source->source(),
+                         space.source->publication());
       }
     }
   }
@@ -413,19 +416,19 @@ std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> Runn
     if (!made) {
       return std::unexpected(std::vector{source::Refusal{.what = "fleet: " + made.error()}});
     }
-    running->publication_ = *std::move(made);
+    running->published_ = *std::move(made);
   }
-  running->source_ = TRY(source::make_source(
-      kind,
-      {.settings = settings,
-       .targets = targets,
-       .observer = running->report_,
-       .clock = io::now_since_boot,
-       .storage = keeps_nothing ? source::Storage{} : parts.storage,
-       .redis = parts.redis,
-       .questions = &running->questions_,
-       .publication = running->publication_ ? *running->publication_ : source::Publication::none(),
-       .kinds = parts.guests.kinds}));
+  running->source_ =
+      TRY(source::make_source(kind,
+                              {.settings = settings,
+                               .targets = targets,
+                               .observer = running->report_,
+                               .clock = io::now_since_boot,
+                               .storage = keeps_nothing ? source::Storage{} : parts.storage,
+                               .redis = parts.redis,
+                               .questions = &running->questions_,
+                               .publication = running->publication(),
+                               .kinds = parts.guests.kinds}));
   return running;
 }
 

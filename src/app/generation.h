@@ -124,6 +124,9 @@ class RunningSource {
   void stop() { source_->stop(); }
   void let_go() { source_->let_go(); }
   source::Source& source() { return *source_; }
+  source::Publication& publication() {
+    return published_ ? *published_ : source::Publication::none();
+  }
   filter::Questions& questions() { return questions_; }
   std::size_t size() const { return fed_.size(); }
   std::uint32_t number_of(std::string_view ns) const;
@@ -178,8 +181,8 @@ class RunningSource {
   std::vector<Fed> fed_;
   filter::Questions questions_;
   Report report_;
-  std::unique_ptr<source::Publication> publication_;  // null: it is not published
-  std::unique_ptr<source::Source> source_;            // ends before what it refers to
+  std::unique_ptr<source::Publication> published_;  // null: it is not
+  std::unique_ptr<source::Source> source_;          // ends before what it refers to
 };
 
 // What the filter of a namespace is made of. As long as this is the same, the filter that is there

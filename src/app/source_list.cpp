@@ -24,13 +24,16 @@ int severity(filter::SourceState state) {
 
 }  // namespace
 
-void SourceList::add(std::string_view name, std::string_view type, source::Source& source) {
-  const auto known = std::ranges::find(entries_, name, &Entry::name);
-  if (known != entries_.end()) {
-    known->running.push_back(&source);
-    return;
+void SourceList::add(std::string_view name,
+                     std::string_view type,
+                     source::Source& source,
+                     const source::Publication& publication) {
+  auto entry = std::ranges::find(entries_, name, &Entry::name);
+  if (entry == entries_.end()) {
+    entry = entries_.insert(entry, {.name = std::string(name), .type = type});
   }
-  entries_.push_back({.name = std::string(name), .type = type, .running = {&source}});
+  entry->running.push_back(&source);
+  entry->publications.push_back(&publication);
 }
 
 source::RowAnswer SourceList::look_up_row(std::uint32_t ns,
@@ -46,6 +49,9 @@ guard::SourceStatus SourceList::status(std::size_t source) const {
   const Entry& entry = entries_.at(source);
   guard::SourceStatus all = entry.running.front()->status();
   all.type = entry.type;
+  for (const source::Publication* const publication : entry.publications) {
+    publication->show(all.more);
+  }
   for (std::size_t i = 1; i < entry.running.size(); ++i) {
     guard::SourceStatus one = entry.running[i]->status();
     const bool is_as_grave = severity(one.state) == severity(all.state);

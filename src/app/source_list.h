@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "guard/process.h"
+#include "source/publication.h"
 #include "source/source.h"
 
 namespace cuckooguard::app {
@@ -24,7 +25,10 @@ namespace cuckooguard::app {
 class SourceList final : public guard::SourceView {
  public:
   // `type`: of its kind; static.
-  void add(std::string_view name, std::string_view type, source::Source& source);
+  void add(std::string_view name,
+           std::string_view type,
+           source::Source& source,
+           const source::Publication& publication = source::Publication::none());
   // The namespace `ns` is read by this source, which knows it as `its_number`.
   void feeds(std::uint32_t ns, source::Source& source, std::uint32_t its_number) {
     fed_[ns] = {&source, its_number};
@@ -44,7 +48,8 @@ class SourceList final : public guard::SourceView {
   struct Entry {
     std::string name;
     std::string_view type;
-    std::vector<source::Source*> running;
+    std::vector<source::Source*> running{};
+    std::vector<const source::Publication*> publications{};  // of each
   };
   struct Feeding {
     source::Source* source;

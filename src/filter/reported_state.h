@@ -15,6 +15,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 namespace cuckooguard::filter {
 
@@ -53,6 +55,18 @@ class ReportedState {
   std::string why_;
 };
 
+// What a kind of source shows besides (guard/fact_table.h).
+struct SourceFact {
+  std::string_view name{};  // in GUARD.INFO and /status; static
+  std::variant<std::uint64_t,
+               std::optional<std::chrono::nanoseconds>,
+               std::string,
+               std::vector<std::string>>
+      value{};
+  std::string_view metric{};  // behind "cuckooguard_"; empty: it is not shown there; static
+  std::string_view help{};
+};
+
 // How far a source of filters is, as it reports it.
 //
 // Threads: plain values.
@@ -71,6 +85,7 @@ struct SourceStatus {
   // the last hour that it was followed. Nothing: it has no such log.
   std::optional<std::uint64_t> flush_transactions{};
   std::uint64_t flush_transactions_per_hour = 0;
+  std::vector<SourceFact> more{};
 };
 
 // Whether a source has reached a position.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "text/hex.h"
 #include "text/little_endian.h"
 
 namespace cuckooguard::fleet {
@@ -150,6 +151,17 @@ void TableState::become(const TableChange& change, std::uint64_t seq) {
   why = change.why;
   largest_id = change.largest_id;
   digest = change.digest;
+}
+
+std::string digest_of(const ChainBegin& at) {
+  std::string all;
+  for (const auto& [number, table] : at.tables) {
+    put(all, number);
+    put(all, table.version);
+    put_digest(all, table.digest);
+  }
+  constexpr std::size_t kBytesShown = 8;
+  return text::hex_of(hash_of(all).substr(0, kBytesShown));
 }
 
 std::expected<Entry, Break> Chain::take(std::string_view bytes) {

@@ -57,6 +57,9 @@ struct ChainBegin {
   std::map<TableId, TableState> tables{};
 };
 
+// Of all its tables, for people who compare guards: the same at the same entry.
+std::string digest_of(const ChainBegin& at);
+
 struct Break {
   enum class Kind : std::uint8_t {
     old,     // it has been applied before: nothing is wrong

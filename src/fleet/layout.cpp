@@ -1,8 +1,12 @@
 #include "fleet/layout.h"
 
 #include <algorithm>
+#include <array>
+
+#include <unistd.h>
 
 #include "filter/key_hash.h"
+#include "text/hex.h"
 #include "text/little_endian.h"
 
 namespace cuckooguard::fleet {
@@ -47,6 +51,15 @@ std::string random_bytes(std::size_t count) {
     out += static_cast<char>(bytes.bytes.at(i));
   }
   return out;
+}
+
+std::string name_of_process() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) {
+    host = {};
+  }
+  constexpr std::size_t kRandomBytes = 4;
+  return std::string(host.data()) + "-" + text::hex_of(random_bytes(kRandomBytes));
 }
 
 std::string_view append_script() {
@@ -98,6 +111,7 @@ const TableList::Namespace* TableList::find(std::string_view name) const {
 
 std::string text_of(const TableList& list) {
   std::string out;
+  put_text(out, list.builder);
   put_text(out, list.kind);
   put(out, static_cast<std::uint32_t>(list.namespaces.size()));
   for (const TableList::Namespace& each : list.namespaces) {
@@ -115,6 +129,7 @@ std::string text_of(const TableList& list) {
 std::optional<TableList> read_list(std::string_view text) {
   Cursor cursor(text);
   TableList list;
+  list.builder = cursor.take_text();
   list.kind = cursor.take_text();
   for (auto left = cursor.take<std::uint32_t>(); left > 0 && cursor.ok(); --left) {
     TableList::Namespace& each = list.namespaces.emplace_back();

@@ -53,6 +53,8 @@ std::expected<resp::Value, std::string> accepted(std::expected<resp::Value, std:
 std::vector<std::string_view> entries_of(const resp::Value& stream);
 // From the kernel's generator; filter::kSecretBytes at most.
 std::string random_bytes(std::size_t count);
+// Of this process: the host's, the pod's say, and that of one of several there.
+std::string name_of_process();
 
 // All say {epoch, seq, tag}, as it is then; nothing of a log that is not there.
 // KEYS meta log; ARGV epoch, seq and tag of the entry before, its own tag, its bytes, its seq.
@@ -73,7 +75,8 @@ struct TableList {
     bool is_complete = false;
     std::vector<std::string> tables{};
   };
-  std::string kind;  // of the builder's source
+  std::string builder{};  // for people
+  std::string kind;       // of its source
   std::vector<Namespace> namespaces;
 
   const Namespace* find(std::string_view name) const;

@@ -1,10 +1,17 @@
 #include "fleet/replica.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "text/little_endian.h"
 
 namespace cuckooguard::fleet {
+namespace {
+
+constexpr std::uint64_t kNoLag = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kLagMax = std::uint64_t{1} << 40U;  // ms
+
+}  // namespace
 
 std::string bytes_of(const Answer& answer) {
   std::string out;
@@ -30,7 +37,17 @@ std::string bytes_of(const Ask& ask) {
   std::string out = ask.nonce;
   text::put(out, ask.seq);
   text::put(out, ask.lacks);
+  text::put(out, ask.lag ? static_cast<std::uint64_t>(ask.lag->count()) : kNoLag);
+  text::put_text(out, std::string_view(ask.why).substr(0, Ask::kWhyMax));
   return out;
+}
+
+std::string words_of(const Ask& ask, std::uint64_t seq) {
+  const std::uint64_t entries = seq - std::min(seq, ask.seq);
+  const std::string lag =
+      ask.lag ? "proven " + std::to_string(ask.lag->count()) + " ms ago" : "not proven yet";
+  return std::to_string(entries) + " entries behind, " + lag + (ask.why.empty() ? "" : ", ") +
+         ask.why;
 }
 
 std::optional<Ask> read_ask(std::string_view bytes) {
@@ -39,7 +56,13 @@ std::optional<Ask> read_ask(std::string_view bytes) {
   ask.nonce = cursor.bytes(kNonceBytes);
   ask.seq = cursor.take<std::uint64_t>();
   ask.lacks = cursor.take<TableId>();
-  return cursor.at_end() ? std::optional(std::move(ask)) : std::nullopt;
+  const auto lag = cursor.take<std::uint64_t>();
+  if (lag != kNoLag) {
+    ask.lag = std::chrono::milliseconds(std::min(lag, kLagMax));
+  }
+  ask.why = cursor.take_text();
+  return cursor.at_end() && ask.why.size() <= Ask::kWhyMax ? std::optional(std::move(ask))
+                                                           : std::nullopt;
 }
 
 void Replica::remember(std::string root) {

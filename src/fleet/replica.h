@@ -12,6 +12,8 @@
 //            ends before them is another one.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <expected>
@@ -35,13 +37,19 @@ struct Answer {
 std::string bytes_of(const Answer& answer);
 std::optional<Answer> read_answer(std::string_view bytes);
 
-// With a follower's question, beside it.
+// With a follower's question, beside it. But for the question it is for people, and what it lacks.
 struct Ask {
+  static constexpr std::size_t kWhyMax = 200;  // bytes; of longer ones the beginning
+
   std::string nonce;
   std::uint64_t seq = 0;  // the last entry that it has
   TableId lacks = 0;      // a table whose snapshot, or the log behind that, is of no use; 0: none
+  std::optional<std::chrono::milliseconds> lag{};  // since its last proof; it has had none
+  std::string why{};                               // keys pass; empty: they do not
 };
 std::string bytes_of(const Ask& ask);
+// How far behind `seq` it is, and why; for people.
+std::string words_of(const Ask& ask, std::uint64_t seq);
 std::optional<Ask> read_ask(std::string_view bytes);
 
 class Replica {

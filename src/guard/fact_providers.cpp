@@ -336,6 +336,11 @@ void add_source(FactSection& source, const SourceStatus& status, TimePoint now) 
   source.add({status.flush_transactions ? "flush_transactions_per_hour" : "",
               "flush_transactions_per_hour"},
              status.flush_transactions_per_hour);
+  for (const filter::SourceFact& each : status.more) {
+    const auto shown = std::visit([](const auto& value) { return FactValue(value); }, each.value);
+    source.add(FactName(std::string(each.name), std::string(each.name)), shown)
+        .metric(each.metric, each.help);
+  }
 }
 
 struct InfoValue {

@@ -67,9 +67,10 @@ cuckooguard_guest(CLUSTER "Redis Cluster and Sentinel"
   INCLUDES cluster/map.h topology/topology.h
   ADDS "guests.make_topology = topology::make_topology" "guests.served_slots = cluster::served_slots")
 cuckooguard_guest(FLEET "Fleets: one guard reads the database, many follow it"
-  ROOMS fleet fleet/builder fleet/follower
-  INCLUDES builder/builder.h follower/kind.h
-  ADDS "guests.kinds.push_back(&fleet::kFollowerKind)" "guests.make_publication = fleet::make_publication")
+  ROOMS fleet fleet/builder fleet/follower cli/fleet_status
+  INCLUDES builder/builder.h follower/kind.h fleet_status/fleet_status.h
+  ADDS "guests.kinds.push_back(&fleet::kFollowerKind)" "guests.make_publication = fleet::make_publication"
+       "commands.push_back(cli::add_fleet_commands)")
 
 list(REMOVE_DUPLICATES CUCKOOGUARD_GUEST_ROOMS)
 list(TRANSFORM CUCKOOGUARD_GUEST_ROOMS REPLACE ".*/" "" OUTPUT_VARIABLE CUCKOOGUARD_GUEST_ROOM_NAMES)

@@ -58,6 +58,9 @@ class Publication : boost::noncopyable {
   virtual void mark(const std::string& /*position*/, const std::string& /*end*/) {}
   virtual void proven(TimePoint /*at*/) {}
 
+  // What it is doing, and for whom. Any thread.
+  virtual void show(std::vector<filter::SourceFact>& /*facts*/) const {}
+
   virtual bool wants_cut(Table /*table*/) const { return false; }
   virtual void cut(Table /*table*/, const filter::Digest& /*digest*/) {}
   virtual void kept(Table /*table*/, const std::string& /*path*/) {}

@@ -45,6 +45,24 @@ TEST(SourceList, tells_the_guard_what_each_source_says_of_itself) {
   EXPECT_EQ(told.losses, 3U);
 }
 
+TEST(SourceList, shows_what_a_publication_says_behind_what_its_source_says) {
+  class Told final : public source::Publication {
+   public:
+    void show(std::vector<filter::SourceFact>& facts) const override {
+      facts.push_back({.name = "told", .value = std::uint64_t{1}});
+    }
+  };
+  ToldSource shop;
+  shop.told.more = {{.name = "own", .value = std::uint64_t{2}}};
+  const Told told;
+  SourceList list;
+  list.add("shop", "mysql", shop, told);
+  const auto all = list.status(0).more;
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].name, "own");
+  EXPECT_EQ(all[1].name, "told");
+}
+
 TEST(SourceList, tells_of_several_the_gravest_and_a_remark_of_any) {
   ToldSource first;
   ToldSource second;

@@ -44,7 +44,14 @@ class InfoTextTest : public testing::Test {
                    .position = "0-1-75",
                    .proven_at = shop_.now - milliseconds(1500),
                    .losses = 3}},
-       {.name = "files", .status = {.type = "file", .state = filter::SourceState::following}}}};
+       {.name = "files",
+        .status = {
+            .type = "file",
+            .state = filter::SourceState::following,
+            .more = {{.name = "pages", .value = std::uint64_t{7}},
+                     {.name = "shelves", .value = std::vector<std::string>{"a", "b"}},
+                     {.name = "read",
+                      .value = std::optional(std::chrono::nanoseconds(milliseconds(250)))}}}}}};
 };
 
 TEST_F(InfoTextTest, has_a_section_for_the_guard_each_namespace_and_each_source) {
@@ -64,7 +71,7 @@ TEST_F(InfoTextTest, has_a_section_for_the_guard_each_namespace_and_each_source)
   EXPECT_THAT(
       all,
       HasSubstr("# Source files\r\ntype:file\r\nstate:following\r\nwhy:\r\nhint:\r\nposition:\r\n"
-                "proven_ms_ago:-1\r\nlosses:0\r\n"));
+                "proven_ms_ago:-1\r\nlosses:0\r\npages:7\r\nshelves:a, b\r\nread:250\r\n"));
 }
 
 TEST_F(InfoTextTest, has_a_section_for_all_filters_that_applications_fill) {

@@ -152,7 +152,7 @@ def findings():
             yield f"README.md: no link to {page}"
 
     sources = "".join(file.read_text() for file in tracked("src/*.cpp"))
-    names = re.findall(r'\.(?:metric|state)\(\s*(?:if_asked\()?"([a-z_]+)"', sources)
+    names = re.findall(r'\.(?:metric|state)(?: = |\(\s*(?:if_asked\()?)"([a-z_]+)"', sources)
     metrics = {name if name.startswith("process_") else "cuckooguard_" + name for name in names}
     cells = first_cells("docs/http.md")
     yield from compare("metric", metrics, {name for name in cells if "_" in name}, "docs/http.md")
@@ -172,8 +172,9 @@ def findings():
     subcommands = set()
     for file in tracked("src/cli/*.cpp"):
         subcommands.update(re.findall(r'add_subcommand\(\s*(?:\w+,\s*)?"([a-z-]+)"', file.read_text()))
-    subcommands -= {"filter", "slot"}  # of two more words
-    named = {cell.split()[-1 if " filter " in cell or " slot " in cell else 1] for cell in
+    groups = {"filter", "fleet", "slot"}  # of two more words
+    subcommands -= groups
+    named = {cell.split()[-1 if cell.split()[1] in groups else 1] for cell in
              (re.sub(r" [A-Z]+$", "", cell) for cell in first_cells("docs/configuration.md")) if cell.startswith("cuckooguard ")}
     yield from compare("subcommand", subcommands, named, "docs/configuration.md")
 

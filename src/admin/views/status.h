@@ -30,7 +30,7 @@
 //    "sources": {NAME: {"type", "state", "why", "hint", "position", "proven_seconds_ago",
 //                       "losses", "log_retained" (bytes; null: its server keeps none for us),
 //                       "flush_transactions" (null: it needs none),
-//                       "flush_transactions_per_hour"}},
+//                       "flush_transactions_per_hour"; of a fleet "fleet_role", … (docs/fleet.md)}},
 //    "filters": null or {"count", "items", "bytes", "unsure" (how many this guard has no room for),
 //                        "max_filters", "max_memory", "durability",
 //                        "ready" (look-ups are answered), "changes": {OUTCOME: count},

@@ -37,6 +37,7 @@ std::uint64_t Builder::Meta::seq_number() const {
 Builder::Builder(Settings settings)
     : settings_(std::move(settings)),
       keys_(settings_.prefix, settings_.name),
+      name_(name_of_process()),
       publisher_(settings_.key, {}),
       uploads_(keys_) {}
 
@@ -47,7 +48,7 @@ void Builder::start() {
 // --- the source ---
 
 void Builder::list_tables() {
-  TableList list{.kind = settings_.kind, .namespaces = {}};
+  TableList list{.builder = name_, .kind = settings_.kind, .namespaces = {}};
   for (const auto& [name, listed] : listed_) {
     list.namespaces.push_back(listed.names);
     if (listed.has_patterns && is_in_doubt_) {
@@ -230,11 +231,68 @@ void Builder::forget_all(Redis& redis) {
   (void)redis.ask({"DEL", keys_.meta, keys_.log, keys_.manifest, keys_.asks, keys_.answers});
 }
 
-void Builder::become(std::string what) {
-  if (state_ != what) {
-    state_ = std::move(what);
-    settings_.on_change(state_);
+void Builder::become(const std::string& what) {
+  if (state_ == what) {
+    return;
   }
+  {
+    const std::scoped_lock lock(mutex_);
+    state_ = what;
+  }
+  settings_.on_change(what);
+}
+
+// Those whose keys pass, by the longest lag.
+std::vector<std::string> Builder::behind() const {
+  using Each = std::pair<const std::string*, const Ask*>;
+  std::vector<Each> all;
+  for (const auto& [name, seen] : asks_) {
+    if (!seen.ask.why.empty()) {
+      all.emplace_back(&name, &seen.ask);
+    }
+  }
+  std::ranges::sort(all, std::ranges::greater(), [](const Each& each) {
+    return each.second->lag.value_or(std::chrono::milliseconds::max());
+  });
+  std::vector<std::string> words;
+  words.reserve(all.size());
+  for (const auto& [name, ask] : all) {
+    words.push_back(*name + ": " + words_of(*ask, publisher_.published().seq));
+  }
+  return words;
+}
+
+void Builder::show(std::vector<filter::SourceFact>& facts) const {
+  const std::scoped_lock lock(mutex_);
+  const ChainBegin& at = publisher_.published();
+  const bool is_publishing = publisher_.is_publishing();
+  facts.push_back({.name = "fleet_role", .value = "builder"});
+  facts.push_back({.name = "fleet_name", .value = name_});
+  facts.push_back({.name = "fleet_state", .value = state_});
+  facts.push_back({.name = "fleet_publishes",
+                   .value = std::uint64_t{is_publishing},
+                   .metric = "fleet_publishes",
+                   .help = "1 for the builder that appends to the fleet's log, else 0."});
+  facts.push_back({.name = "fleet_epoch", .value = at.epoch});
+  facts.push_back({.name = "fleet_entry",
+                   .value = at.seq,
+                   .metric = "fleet_entry",
+                   .help = "The last entry of the fleet's log that is appended, or applied."});
+  facts.push_back({.name = "fleet_digest", .value = digest_of(at)});
+  if (!is_publishing) {
+    return;
+  }
+  std::vector<std::string> all_behind = behind();
+  facts.push_back({.name = "fleet_followers",
+                   .value = std::uint64_t{asks_.size()},
+                   .metric = "fleet_followers",
+                   .help = "Followers that ask this builder."});
+  facts.push_back({.name = "fleet_followers_behind",
+                   .value = std::uint64_t{all_behind.size()},
+                   .metric = "fleet_followers_behind",
+                   .help = "Of these, those in which keys pass."});
+  all_behind.resize(std::min(all_behind.size(), kBehindShownMax));
+  facts.push_back({.name = "fleet_behind", .value = std::move(all_behind)});
 }
 
 Builder::Done Builder::tick(Redis& redis) {
@@ -366,16 +424,19 @@ Builder::Done Builder::read_asks(Redis& redis) {
     if (ask && ask->lacks != 0) {
       cut_again(ask->lacks);
     }
-    if (ask && (known == asks_.end() || known->second.nonce != ask->nonce)) {
-      there[name] = {.nonce = ask->nonce, .at = now};
+    if (ask && (known == asks_.end() || known->second.ask.nonce != ask->nonce)) {
       questions.push_back({.name = name, .nonce = ask->nonce});
+      there[name] = {.ask = *ask, .at = now};
     } else if (ask && now - known->second.at <= kAskStays) {
       there[name] = known->second;
     } else {
       gone.push_back(name);
     }
   }
-  asks_ = std::move(there);
+  {
+    const std::scoped_lock lock(mutex_);
+    asks_.swap(there);
+  }
   if (gone.size() > 2) {
     TRY(accepted(redis.ask(gone)));
     gone[1] = keys_.answers;
@@ -468,14 +529,14 @@ Builder::Done Builder::forget_lost(Redis& redis, Manifest& manifest) {
   std::vector<Snapshot> whole;
   for (Snapshot& snapshot : manifest.snapshots) {
     const std::string next = id_of(snapshot.seq + 1);
-    const bool has_log =
-        snapshot.seq == manifest.begin.seq ||
-        !TRY(accepted(redis.ask({"XRANGE", keys_.log, next, next}))).list.empty();
+    const bool has_log = snapshot.seq == manifest.begin.seq ||
+                         !TRY(accepted(redis.ask({"XRANGE", keys_.log, next, next}))).list.empty();
     if (has_log && TRY(uploads_.is_whole(redis, snapshot))) {
       whole.push_back(std::move(snapshot));
     } else {
-      settings_.on_trouble("a piece of a snapshot, or of the log behind it, is gone from Redis, by "
-                           "eviction perhaps: it is made anew");
+      settings_.on_trouble(
+          "a piece of a snapshot, or of the log behind it, is gone from Redis, by "
+          "eviction perhaps: it is made anew");
       uploads_.forget(snapshot.table);
     }
   }

@@ -56,8 +56,9 @@ class Builder final : public source::Publication {
   static constexpr std::chrono::seconds kBeginsAnewAfter{8};
   static constexpr std::chrono::seconds kManifestEvery{10};
   static constexpr std::size_t kAsksMax = 20'000;
-  static constexpr std::size_t kNameMax = 300;          // bytes of a follower's name
-  static constexpr std::chrono::seconds kAskStays{10};  // of a follower that asks no more
+  static constexpr std::size_t kNameMax = 300;                // bytes of a follower's name
+  static constexpr std::chrono::seconds kAskStays{10};        // of a follower that asks no more
+  static constexpr std::size_t kBehindShownMax = 20;          // followers
   static constexpr std::chrono::seconds kCutsAgainEvery{60};  // each table
   // A table has a new snapshot when its changes since the last one are more than that, or a quarter
   // of it.
@@ -94,6 +95,7 @@ class Builder final : public source::Publication {
   void set_isolated(Table table, const filter::IsolatedRows& rows) override;
   void mark(const std::string& position, const std::string& end) override;
   void proven(source::TimePoint at) override;
+  void show(std::vector<filter::SourceFact>& facts) const override;
   bool wants_cut(Table table) const override;
   void cut(Table table, const filter::Digest& digest) override;
   void kept(Table table, const std::string& path) override;
@@ -131,7 +133,7 @@ class Builder final : public source::Publication {
     std::ifstream file;
   };
   struct Seen {
-    std::string nonce;
+    Ask ask;
     source::TimePoint at;
   };
 
@@ -159,12 +161,14 @@ class Builder final : public source::Publication {
   Done begin_anew(Redis& redis, const Meta& seen);
   void list_tables();
   bool is_tail_long(TableId table) const;
-  void become(std::string what);
+  void become(const std::string& what);
+  std::vector<std::string> behind() const;
   bool is_proving() const;
   void forget_all(Redis& redis);
 
   Settings settings_;
   Keys keys_;
+  std::string name_;  // of this process
 
   mutable std::mutex mutex_;
   std::condition_variable_any woken_;
@@ -177,6 +181,9 @@ class Builder final : public source::Publication {
   std::set<TableId> on_the_way_;            // as of uploads_,
   std::map<TableId, Snapshot> standing_;    // likewise
   std::uint64_t appended_bytes_ = 0;
+  std::string state_;
+  // Of followers, by their names. The thread's, which reads it without the lock.
+  std::map<std::string, Seen> asks_;
 
   // The thread's.
   Uploads uploads_;
@@ -187,8 +194,6 @@ class Builder final : public source::Publication {
   source::TimePoint manifest_at_{};
   std::map<TableId, source::TimePoint> cut_again_at_;
   std::uint64_t oldest_before_ = 0;
-  std::map<std::string, Seen> asks_;
-  std::string state_;
   std::jthread thread_;
 };
 

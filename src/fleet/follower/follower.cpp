@@ -1,14 +1,10 @@
 #include "follower/follower.h"
 
 #include <algorithm>
-#include <array>
 #include <random>
 #include <utility>
 
-#include <unistd.h>
-
 #include "filter/filter_file.h"
-#include "text/hex.h"
 #include "text/number.h"
 #include "text/try.h"
 
@@ -19,16 +15,6 @@ constexpr std::string_view kEntriesAtOnce = "64";
 
 using filter::State;
 using source::Feed;
-
-// The pod's name, say; and that of one of several processes there.
-std::string own_name() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) {
-    host = {};
-  }
-  constexpr std::size_t kRandomBytes = 4;
-  return std::string(host.data()) + "-" + text::hex_of(random_bytes(kRandomBytes));
-}
 
 // To a filter that no look-up sees yet.
 void apply_aside(const TableChange& change, filter::CuckooFilter& filter, std::string& isolated) {
@@ -47,7 +33,7 @@ Follower::Follower(Settings settings, source::Feeds feeds, source::Clock clock)
       keys_(settings_.prefix, settings_.fleet),
       feeds_(std::move(feeds)),
       clock_(std::move(clock)),
-      name_(own_name()) {
+      name_(name_of_process()) {
   settings_.asking.refuses_strict(true);
 }
 
@@ -83,8 +69,32 @@ Follower::Duration Follower::lose(const std::string& why) {
 source::SourceStatus Follower::status() const {
   source::SourceStatus status = status_.read();
   const std::scoped_lock lock(mutex_);
-  status.position = position_;
+  status.position = shown_.position;
+  status.more = {{.name = "fleet_role", .value = "follower"},
+                 {.name = "fleet_name", .value = name_},
+                 {.name = "fleet_builder", .value = shown_.builder},
+                 {.name = "fleet_epoch", .value = shown_.epoch},
+                 {.name = "fleet_entry",
+                  .value = shown_.seq,
+                  .metric = "fleet_entry",
+                  .help = "The last entry of the fleet's log that is appended, or applied."},
+                 {.name = "fleet_digest", .value = shown_.digest},
+                 {.name = "fleet_tables_loaded", .value = shown_.loaded}};
   return status;
+}
+
+// For other threads.
+void Follower::show() {
+  const ChainBegin& at = replica_->at();
+  Shown now{.position = at.position,
+            .epoch = at.epoch,
+            .seq = at.seq,
+            .digest = digest_of(at),
+            .loaded = static_cast<std::uint64_t>(std::ranges::count_if(
+                numbered_, [this](const auto& table) { return replica_->has(table.first); }))};
+  const std::scoped_lock lock(mutex_);
+  now.builder = std::move(shown_.builder);
+  shown_ = std::move(now);
 }
 
 source::Reached Follower::reached(std::string_view position) const {
@@ -92,7 +102,7 @@ source::Reached Follower::reached(std::string_view position) const {
   const auto kind = std::ranges::find(
       settings_.kinds, std::string_view(kind_), [](const auto* each) { return each->name; });
   return kind == settings_.kinds.end() ? source::Reached::not_yet
-                                       : (*kind)->reached(position_, position);
+                                       : (*kind)->reached(shown_.position, position);
 }
 
 void Follower::report_all(State state, const std::string& why) {
@@ -151,12 +161,26 @@ Follower::Done Follower::ask() {
   }
   asked_at_ = now;
   const Question question = replica_->ask(random_bytes(kNonceBytes), now);
-  TRY(accepted(redis_->ask(
-      {"HSET",
-       keys_.asks,
-       name_,
-       bytes_of(Ask{.nonce = question.nonce, .seq = replica_->at().seq, .lacks = lacks_})})));
-  lacks_ = 0;
+  const auto proven_at = status_.read().proven_at;
+  const Ask ask{
+      .nonce = question.nonce,
+      .seq = replica_->at().seq,
+      .lacks = std::exchange(lacks_, 0),
+      .lag = proven_at
+                 ? std::optional(std::chrono::floor<std::chrono::milliseconds>(now - *proven_at))
+                 : std::nullopt,
+      .why = why_behind(now)};
+  TRY(accepted(redis_->ask({"HSET", keys_.asks, name_, bytes_of(ask)})));
+  return {};
+}
+
+std::string Follower::why_behind(TimePoint now) {
+  for (Feed& feed : feeds_) {
+    const filter::LiveFilter& live = feed.live();
+    if (!live.is_fresh(now)) {
+      return feed.table() + ": " + filter::state_name(live.state()) + " " + live.why();
+    }
+  }
   return {};
 }
 
@@ -178,8 +202,7 @@ Follower::Done Follower::read_log() {
     apply(*entry);
     may_be_answered_ = may_be_answered_ || !entry->root.empty();
   }
-  const std::scoped_lock lock(mutex_);
-  position_ = replica_->at().position;
+  show();
   return {};
 }
 
@@ -268,6 +291,7 @@ void Follower::list_tables() {
   }
   const std::scoped_lock lock(mutex_);
   kind_ = list ? list->kind : "";
+  shown_.builder = list ? list->builder : "";
 }
 
 source::Feed* Follower::feed_of(TableId table) {

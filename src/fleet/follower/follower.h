@@ -74,10 +74,22 @@ class Follower final : public source::Follower {
     std::string hashes{};
   };
 
+  // Of the log, as it has been applied.
+  struct Shown {
+    std::string position;
+    std::string builder{};
+    std::uint64_t epoch = 0;
+    std::uint64_t seq = 0;
+    std::string digest{};
+    std::uint64_t loaded = 0;  // tables
+  };
+
   Duration lose(const std::string& why);
   std::expected<Duration, std::string> round(const std::stop_token& stop);
   std::expected<Duration, std::string> begin();
   Done ask();
+  std::string why_behind(TimePoint now);  // empty: it is not
+  void show();
   Done read_log();
   Done compare();
   Done read_answer_to_own();
@@ -121,7 +133,7 @@ class Follower final : public source::Follower {
   TableId lacks_ = 0;  // to be told
   source::FollowStatus status_;
   mutable std::mutex mutex_;
-  std::string position_;
+  Shown shown_;
   std::string kind_;  // of positions
 };
 

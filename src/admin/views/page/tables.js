@@ -121,6 +121,14 @@ function namespaceRow(name, space, before, seconds) {
       comparedCell(space));
 }
 
+function fleetWords(source) {
+  const {fleet_state: state, fleet_followers: followers, fleet_followers_behind: behind} = source;
+  if (source.fleet_role === 'follower') {
+    return `follows ${source.fleet_builder || 'no builder'}, entry ${count(source.fleet_entry)}`;
+  }
+  return followers === undefined ? state : `${state} to ${count(followers)} followers, ${count(behind)} behind`;
+}
+
 function sourceRow(name, source) {
   const grade = {following: 'good', loading: 'warning', down: 'bad', refused: 'bad'}[source.state];
   return row(
@@ -129,6 +137,7 @@ function sourceRow(name, source) {
       cell('Lag', {className: 'number'}, duration(source.proven_seconds_ago ?? NaN)),
       cell('Position', {className: 'position wide'}, source.position ?? 'none: read again as a whole',
            ...(source.log_retained === null ? [] : [under(`${bytes(source.log_retained)} of its log kept for this guard`)]),
+           ...(source.fleet_role === undefined ? [] : [under(fleetWords(source))]),
            ...(source.flush_transactions_per_hour > 0 ? [under(`flushed by ${count(source.flush_transactions_per_hour)} transactions in the last hour`)] : [])),
       cell('Times lost', {className: 'number'}, count(source.losses)));
 }
