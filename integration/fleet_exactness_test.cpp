@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -302,6 +303,36 @@ TEST_F(FleetExactness, at_every_quiet_point_each_followers_filter_is_the_table) 
               wrong,
               static_cast<unsigned long long>(writers.transactions()),
               happened.c_str());
+}
+
+// As when it grows, or wastes room.
+TEST_F(FleetExactness, filters_are_built_again_while_followers_go_on) {
+  start_builder("one");
+  start_follower(0);
+  ASSERT_THAT(differences(), IsEmpty());
+  RunningFollower& follower = *followers_.at(0);
+  const std::string reports = follower.reports();
+  const filter::LiveFilter& users = follower.filters().live(0);
+  const filter::CuckooFilter* const filter = users.current();
+  const auto snapshots = [&] {
+    const std::string reply = fleet_.redis.call({"GET", "{fleet:shop}:manifest"});
+    const std::size_t begins = reply.find("\r\n") + 2;
+    const std::string bytes = reply.substr(begins, reply.size() - begins - 2);
+    const auto manifest = fleet::read_manifest(bytes, fleet_.keys.verifying());
+    std::set<std::string> names;
+    for (const auto& snapshot : manifest ? manifest->snapshots : std::vector<fleet::Snapshot>()) {
+      names.insert(snapshot.name);
+    }
+    return names;
+  };
+  const auto before = snapshots();
+  builders_.at("one")->filters().live(0).ask_for_rebuild();
+  ASSERT_TRUE(eventually([&] { return snapshots() != before; }, kCurrentWithin)) << reports;
+  run("INSERT INTO tag VALUES (x'0102', 1)");
+  follower.filters().live(0).ask_for_rebuild();
+  ASSERT_TRUE(eventually([&] { return users.current() != filter; }, kCurrentWithin));
+  EXPECT_THAT(differences(), IsEmpty());
+  EXPECT_EQ(follower.reports(), reports) << "in no moment keys passed";
 }
 
 TEST_F(FleetExactness, a_follower_says_when_it_has_reached_a_position_of_the_database) {

@@ -51,6 +51,8 @@ class Publication : boost::noncopyable {
   // The filter is another one; its changes are told from here on, or no more.
   virtual void anew(Table /*table*/) {}
   virtual void lost(Table /*table*/) {}
+  // It is another one, of the same rows and those that wait to be erased: with more room, say.
+  virtual void rebuilt(Table /*table*/) {}
   virtual void set_facts(Table /*table*/, const PublishedFacts& /*facts*/) {}
   // All of its isolated rows, before the hash of any is inserted.
   virtual void set_isolated(Table /*table*/, const filter::IsolatedRows& /*rows*/) {}
@@ -84,6 +86,7 @@ class PublishedTable {
   void erased(std::uint64_t hash) const { to_->erased(number_, hash); }
   void anew() const { to_->anew(number_); }
   void lost() const { to_->lost(number_); }
+  void rebuilt() const { to_->rebuilt(number_); }
   void set_facts(const PublishedFacts& facts) const { to_->set_facts(number_, facts); }
   void set_isolated(const filter::IsolatedRows& rows) const { to_->set_isolated(number_, rows); }
   bool wants_cut() const { return to_->wants_cut(number_); }

@@ -110,6 +110,12 @@ void Builder::lost(Table table) {
   publisher_.lost(table);
 }
 
+// Followers whose filters are nearly full as well load that one, beside theirs.
+void Builder::rebuilt(Table table) {
+  const std::scoped_lock lock(mutex_);
+  rebuilt_.insert(table);
+}
+
 void Builder::set_facts(Table table, const source::PublishedFacts& facts) {
   const std::scoped_lock lock(mutex_);
   publisher_.set_facts(table,
@@ -145,7 +151,7 @@ bool Builder::is_tail_long(TableId table) const {
   const std::uint64_t bytes = appended_bytes_ - (tail == tails_.end() ? 0 : tail->second);
   const auto& tables = publisher_.published().tables;
   const auto published = tables.find(table);
-  return standing == standing_.end() || published == tables.end() ||
+  return standing == standing_.end() || published == tables.end() || rebuilt_.contains(table) ||
          standing->second.version != published->second.version ||
          bytes > std::max(kTailBytesMin, standing->second.bytes / 4);
 }
@@ -184,6 +190,7 @@ void Builder::kept(Table table, const std::string& path) {
   }
   const TakenCut& taken = found->second;
   tails_[table] = appended_bytes_;
+  rebuilt_.erase(table);
   on_the_way_.insert(table);
   kept_.push_back({.snapshot = {.table = table,
                                 .version = taken.cut.version,

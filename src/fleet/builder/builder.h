@@ -91,6 +91,7 @@ class Builder final : public source::Publication {
   void erased(Table table, std::uint64_t hash) override;
   void anew(Table table) override;
   void lost(Table table) override;
+  void rebuilt(Table table) override;
   void set_facts(Table table, const source::PublishedFacts& facts) override;
   void set_isolated(Table table, const filter::IsolatedRows& rows) override;
   void mark(const std::string& position, const std::string& end) override;
@@ -177,6 +178,7 @@ class Builder final : public source::Publication {
   bool is_in_doubt_ = false;
   std::map<TableId, TakenCut> cuts_;
   std::map<TableId, std::uint64_t> tails_;  // how much was appended by its standing snapshot
+  std::set<TableId> rebuilt_;               // since that
   std::vector<Kept> kept_;                  // for uploads_
   std::set<TableId> on_the_way_;            // as of uploads_,
   std::map<TableId, Snapshot> standing_;    // likewise

@@ -16,6 +16,12 @@ constexpr std::string_view kEntriesAtOnce = "64";
 using filter::State;
 using source::Feed;
 
+std::chrono::nanoseconds random_within(std::chrono::nanoseconds most) {
+  std::random_device random;
+  return std::chrono::nanoseconds(
+      std::uniform_int_distribution<std::chrono::nanoseconds::rep>(0, most.count())(random));
+}
+
 // To a filter that no look-up sees yet.
 void apply_aside(const TableChange& change, filter::CuckooFilter& filter, std::string& isolated) {
   const NetChange net(change);
@@ -91,7 +97,7 @@ void Follower::show() {
             .seq = at.seq,
             .digest = digest_of(at),
             .loaded = static_cast<std::uint64_t>(std::ranges::count_if(
-                numbered_, [this](const auto& table) { return replica_->has(table.first); }))};
+                numbered_, [this](const auto& table) { return has(table.first); }))};
   const std::scoped_lock lock(mutex_);
   now.builder = std::move(shown_.builder);
   shown_ = std::move(now);
@@ -145,9 +151,7 @@ std::expected<Follower::Duration, std::string> Follower::begin() {
   }
   replica_ = std::make_unique<Replica>(name_, std::move(manifest->begin), settings_.keys);
   load_.reset();
-  std::random_device random;
-  load_at_ = clock_() + Duration(std::uniform_int_distribution<Duration::rep>(
-                            0, Duration(kFirstLoadWithin).count())(random));
+  load_at_ = clock_() + random_within(kFirstLoadWithin);
   list_tables();
   status_.following();
   return Duration::zero();
@@ -244,6 +248,7 @@ void Follower::leave(const Break& why) {
   report_all(State::loading, why.why);
   feeds_.each(&Feed::expire);
   replica_.reset();
+  here_.clear();
   load_.reset();
   begin_at_ = clock_() + begin_backoff_.next();
 }
@@ -255,7 +260,7 @@ void Follower::prove(TimePoint at) {
     if (feed == nullptr) {
       continue;
     }
-    if (replica_->has(number) && table.is_ready) {
+    if (has(number) && table.is_ready) {
       feed->measure_growth(at);
       feed->prove(at);
     } else if (!table.is_ready) {
@@ -309,7 +314,7 @@ void Follower::apply(const Entry& entry) {
   std::vector<std::pair<const TableChange*, NetChange>> here;
   for (const TableChange& change : entry.tables) {
     Feed* const feed = feed_of(change.table);
-    if (feed != nullptr && replica_->has(change.table)) {
+    if (feed != nullptr && has(change.table)) {
       here.emplace_back(&change, change);
     } else if (feed != nullptr) {
       feed->expire();
@@ -347,7 +352,7 @@ void Follower::erase(const TableChange& change,
                      source::Feed& feed) {
   filter::LiveFilter& live = feed.live();
   std::ranges::for_each(hashes, [&live](std::uint64_t hash) { live.erase(hash); });
-  if (live.writable()->digest() != change.digest && replica_->has(change.table)) {
+  if (live.writable()->digest() != change.digest && has(change.table)) {
     const std::string why = "its filter has other rows than its builder's";
     settings_.observer.on_trouble(settings_.source, feed.table() + ": " + why);
     drop(change.table, feed, why);
@@ -356,6 +361,7 @@ void Follower::erase(const TableChange& change,
 
 void Follower::drop(TableId table, source::Feed& feed, const std::string& why) {
   replica_->loaded(table, 0);
+  here_.erase(table);
   feed.expire();
   feed.report(State::loading, why);
 }
@@ -376,29 +382,56 @@ Follower::Done Follower::load_more(const std::stop_token& stop) {
   return load_ && load_->bytes.size() == load_->snapshot.bytes ? finish_load(stop) : Done();
 }
 
+// What is not here; and at leisure what is nearly full, or wastes room, beside what is here.
 Follower::Done Follower::choose_load() {
   const TimePoint now = clock_();
-  const auto is_due = [this](const auto& table) {
-    return table.second.version != 0 && !replica_->has(table.first) &&
-           feed_of(table.first) != nullptr;
-  };
-  if (now < load_at_ || now - manifest_read_at_ < kManifestEvery ||
-      std::ranges::none_of(replica_->at().tables, is_due)) {
+  if (now < load_at_ || now - manifest_read_at_ < kManifestEvery) {
+    return {};
+  }
+  std::vector<TableId> due;
+  for (const auto& [number, table] : replica_->at().tables) {
+    if (table.version != 0 && feed_of(number) != nullptr && (!has(number) || must_renew(number))) {
+      due.push_back(number);
+    }
+  }
+  if (due.empty()) {
     return {};
   }
   manifest_read_at_ = now;
   const resp::Value bytes = TRY(accepted(redis_->ask({"GET", keys_.manifest})));
   const auto manifest = read_manifest(bytes.text, settings_.keys);
-  for (const auto& table : replica_->at().tables) {
-    const Snapshot* const snapshot = manifest ? manifest->find(table.first) : nullptr;
-    if (is_due(table) && snapshot != nullptr && snapshot->version == table.second.version &&
-        snapshot->seq <= replica_->at().seq) {
+  for (const TableId number : due) {
+    const Snapshot* const snapshot = manifest ? manifest->find(number) : nullptr;
+    if (snapshot != nullptr && snapshot->version == replica_->at().tables.at(number).version &&
+        snapshot->seq <= replica_->at().seq &&
+        (!has(number) || snapshot->name != here_[number].snapshot)) {
       load_ = Load{.snapshot = *snapshot};
-      feed_of(table.first)->report_unless_refused(State::loading, "it is loaded from a snapshot");
+      report_unless_here(number, "it is loaded from a snapshot");
       return {};
     }
   }
   return {};
+}
+
+// After a while that differs from follower to follower.
+bool Follower::must_renew(TableId table) {
+  Feed& feed = *feed_of(table);
+  Here& here = here_[table];
+  const filter::CuckooFilter* const filter = feed.live().writable();
+  if (feed.live().take_rebuild_request()) {
+    here = {.renew_at = clock_()};
+  } else if (filter == nullptr || !filter->stats().rebuild_needed) {
+    here.renew_at.reset();
+  } else if (!here.renew_at) {
+    here.renew_at = clock_() + random_within(kRenewsWithin);
+  }
+  return here.renew_at && *here.renew_at <= clock_();
+}
+
+void Follower::report_unless_here(TableId table, const std::string& why) {
+  if (!has(table)) {
+    feed_of(table)->report_unless_refused(State::loading, why);
+  }
 }
 
 Follower::Done Follower::read_pieces(Load& load) {
@@ -425,7 +458,9 @@ Follower::Done Follower::finish_load(const std::stop_token& stop) {
     return {};
   }
   const auto refuse = [&](const std::string& why, bool is_of_no_use = true) {
-    feed->report(State::loading, why);
+    if (!has(load.snapshot.table)) {
+      feed->report(State::loading, why);
+    }
     lacks_ = is_of_no_use ? load.snapshot.table : 0;
     load_at_ = clock_() + begin_backoff_.next();
     return Done();
@@ -459,6 +494,7 @@ Follower::Done Follower::finish_load(const std::stop_token& stop) {
                  .ids_grow = largest != 0,
                  .isolated = *std::move(rows)});
   replica_->loaded(load.snapshot.table, load.snapshot.version);
+  here_[load.snapshot.table] = {.snapshot = load.snapshot.name};
   return {};
 }
 

@@ -42,6 +42,7 @@ class Follower final : public source::Follower {
   static constexpr std::chrono::seconds kCompareEvery{1};
   static constexpr std::chrono::milliseconds kManifestEvery{500};
   static constexpr std::chrono::milliseconds kFirstLoadWithin{1000};
+  static constexpr std::chrono::seconds kRenewsWithin{30};
   static constexpr int kPiecesAtOnce = 4;
 
   struct Settings {
@@ -67,6 +68,11 @@ class Follower final : public source::Follower {
   using TimePoint = source::TimePoint;
   using Done = std::expected<void, std::string>;
 
+  // What there is of a table.
+  struct Here {
+    std::string snapshot{};               // the name of the one that it comes from
+    std::optional<TimePoint> renew_at{};  // its filter is nearly full, or wastes room
+  };
   struct Load {
     Snapshot snapshot;
     std::uint64_t pieces = 0;
@@ -102,7 +108,10 @@ class Follower final : public source::Follower {
   void erase(const TableChange& change, const HashList& hashes, source::Feed& feed);
   void drop(TableId table, source::Feed& feed, const std::string& why);
   Done load_more(const std::stop_token& stop);
+  bool has(TableId table) const { return replica_->has(table); }
   Done choose_load();
+  bool must_renew(TableId table);
+  void report_unless_here(TableId table, const std::string& why);
   Done read_pieces(Load& load);
   Done finish_load(const std::stop_token& stop);
   // Why the snapshot is of no use; empty: it is now as the log says. An error is Redis's.
@@ -123,6 +132,7 @@ class Follower final : public source::Follower {
   std::unique_ptr<Redis> redis_;
   std::unique_ptr<Replica> replica_;
   std::map<TableId, source::Feed*> numbered_;
+  std::map<TableId, Here> here_;
   std::optional<Load> load_;
   TimePoint asked_at_{};
   TimePoint compared_at_{};

@@ -365,6 +365,25 @@ class LogFeed final : public RowTarget<Log> {
     feed_.published().anew();
     erasures_.for_each([this](std::uint64_t hash) { feed_.published().deleted(hash); });
   }
+  // Instead, in place of a feed with the same rows (goes_on()): who is told of them goes on, with
+  // what waits here to be erased instead of what waited there.
+  void go_live_instead_of(const LogFeed& before) {
+    is_live_ = true;
+    const PublishedTable& published = feed_.published();
+    erasures_.for_each([&published](std::uint64_t hash) {
+      published.inserted({&hash, 1});
+      published.deleted(hash);
+    });
+    before.erasures_.for_each([&published](std::uint64_t hash) { published.erased(hash); });
+    published.rebuilt();
+  }
+  // Whether `next` with its filter has the same rows as this with `filter`, but for those that wait
+  // to be erased, and all changes of these were told until now.
+  bool goes_on(const filter::CuckooFilter& filter,
+               const LogFeed& next,
+               const filter::CuckooFilter& next_filter) const {
+    return is_live_ && !since_ && settled(filter) == next.settled(next_filter);
+  }
   // The server has committed so much: what was erased by it is erased now. A sentence if the filter
   // and the log disagree.
   Done make_erasures(const typename Log::Committed& committed) {
@@ -407,6 +426,12 @@ class LogFeed final : public RowTarget<Log> {
       return std::unexpected("the log takes a row away that the filter does not have");
     }
     return {};
+  }
+
+  filter::Digest settled(const filter::CuckooFilter& filter) const {
+    filter::Digest digest = filter.digest();
+    erasures_.for_each([&digest](std::uint64_t hash) { digest.remove(hash); });
+    return digest;
   }
 
   bool erase_live(std::uint64_t hash) {

@@ -163,11 +163,19 @@ class TableSetLoads {
       return std::unexpected("the log is being resumed");
     }
     TRY(followed.next->feed.take_pending(load.filter(), state_.applier->reach()));
-    state_.drop(followed.current);
-    followed.current = std::move(followed.next);
+    const filter::CuckooFilter* const filter = followed.feed->live().writable();
+    const bool goes_on =
+        followed.is_in_step() && filter != nullptr &&
+        followed.current->feed.goes_on(*filter, followed.next->feed, load.filter());
+    state_.applier_leaves(followed.current);
+    const std::unique_ptr<Rows> before = std::exchange(followed.current, std::move(followed.next));
     followed.current->is_out_of_step = true;  // stays so if there is no memory for what follows
     followed.feed->publish(load.take());
-    followed.current->feed.go_live();
+    if (goes_on) {
+      followed.current->feed.go_live_instead_of(before->feed);
+    } else {
+      followed.current->feed.go_live();
+    }
     followed.current->is_out_of_step = false;
     followed.published_at = state_.clock();
     ++followed.loads;

@@ -214,9 +214,12 @@ struct TableSetState {
   }
 
   void drop(std::unique_ptr<Rows>& rows) {
+    applier_leaves(rows);
+    rows.reset();
+  }
+  void applier_leaves(const std::unique_ptr<Rows>& rows) {
     if (rows) {
       applier->leave(rows->table);
-      rows.reset();
     }
   }
 

@@ -95,6 +95,32 @@ TEST_F(PublicationTest, rows_that_wait_when_a_load_is_published_are_told_as_dele
   EXPECT_EQ(told_.told.at(users_).digest.count, 1U);
 }
 
+TEST_F(PublicationTest, a_table_that_is_built_again_goes_on_with_what_waits_in_the_new_filter) {
+  begin();
+  load_all({1, 2});
+  tables_.log.see_committed(committed(1));
+  const int begun = told_.begun;
+  apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::erase(1, 1), MadeLog::commit_at(500)});
+  open_view(0);  // which has it still
+  apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::erase(1, 2), MadeLog::commit_at(600)});
+  ASSERT_TRUE(read(0, {2}));
+  EXPECT_EQ(told_.begun, begun);
+  EXPECT_EQ(told_.rebuilds, 1);
+  EXPECT_EQ(told_.told.at(users_).deleted.size(), 1U) << "of two that waited";
+  tables_.log.see_committed(committed(600));
+  EXPECT_EQ(told_.told.at(users_).digest.count, 0U);
+}
+
+TEST_F(PublicationTest, a_table_that_is_read_with_other_rows_begins_anew) {
+  begin();
+  load_all({1, 2});
+  const int begun = told_.begun;
+  open_view(0);
+  ASSERT_TRUE(read(0, {1}));
+  EXPECT_EQ(told_.begun, begun + 1);
+  EXPECT_EQ(told_.rebuilds, 0);
+}
+
 TEST_F(PublicationTest, a_file_is_written_of_what_was_told_up_to_a_mark) {
   const harness::TemporaryDirectory directory;
   const StorageDirectory storage = StorageDirectory::open(directory.file("kept")).value();
@@ -165,11 +191,14 @@ TEST_F(PublicationAtRandom, what_is_told_leads_to_the_filters) {
   for (std::uint32_t seed = 1; seed <= 200 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     begin_with(seed);
+    const int begun = told_.begun;
     for (int i = 0; i < 60; ++i) {
       step();
     }
     EXPECT_TRUE(told_.told.contains(users_));
+    EXPECT_EQ(told_.begun, begun) << "what is read again goes on";
   }
+  EXPECT_GT(told_.rebuilds, 0);
 }
 
 TEST_F(PublicationTest, a_table_has_another_number_if_it_is_defined_otherwise) {

@@ -49,8 +49,15 @@ class ToldRows final : public Publication {
     deleted.erase(deleted.find(hash));
     told[table].digest.remove(hash);
   }
-  void anew(Table table) override { told[table] = {.digest = filter_of_(table)->digest()}; }
+  void anew(Table table) override {
+    told[table] = {.digest = filter_of_(table)->digest()};
+    ++begun;
+  }
   void lost(Table table) override { told.erase(table); }
+  void rebuilt(Table table) override {
+    EXPECT_TRUE(told.contains(table));
+    ++rebuilds;
+  }
   void set_facts(Table table, const PublishedFacts& facts) override {
     ready[table] = facts.is_ready;
   }
@@ -75,6 +82,8 @@ class ToldRows final : public Publication {
   std::vector<std::string> ends;
   std::optional<TimePoint> proven_at;
   std::vector<Table> cuts;
+  int begun = 0;
+  int rebuilds = 0;
   bool wants_cuts = false;
 
  private:
