@@ -52,11 +52,15 @@ class Session final : public source::RedisSession {
   std::unique_ptr<upstream::RedisClient> redis_;
 };
 
-source::OpenRedis opens(std::uint16_t port) {
-  return [port](const std::string& /*key*/)
+// `user`: empty: the default one.
+source::OpenRedis opens(std::uint16_t port, const std::string& user = "") {
+  return [port, user](const std::string& /*key*/)
              -> std::expected<std::unique_ptr<source::RedisSession>, std::string> {
     config::Upstream settings;
     settings.address.port = port;
+    if (!user.empty()) {
+      settings.control = {.username = user, .password = "any"};
+    }
     auto opened = upstream::RedisClient::open(
         static_cast<const io::TlsSlot*>(nullptr), settings, std::chrono::seconds(2));
     if (!opened) {
@@ -134,7 +138,10 @@ class RunningBuilder {
 
 class RunningFollower {
  public:
-  explicit RunningFollower(const Fleet& fleet)
+  // Keeps what it loads in `storage`; null: nowhere.
+  explicit RunningFollower(const Fleet& fleet,
+                           const source::StorageDirectory* storage = nullptr,
+                           const std::string& user = "")
       : guarded_(fleet.secret),
         targets_(guarded_.targets()),
         thread_(std::make_unique<fleet::Follower>(
@@ -142,10 +149,11 @@ class RunningFollower {
                                               .fleet = "shop",
                                               .prefix = "fleet",
                                               .keys = fleet.keys.verifying(),
-                                              .redis = opens(fleet.redis.port()),
+                                              .redis = opens(fleet.redis.port(), user),
                                               .observer = reports_,
                                               .asking = {},
-                                              .kinds = kinds()},
+                                              .kinds = kinds(),
+                                              .storage = storage},
                     source::Feeds(targets_, reports_, now, kMaxLag),
                     now),
                 nullptr) {
@@ -303,6 +311,23 @@ TEST_F(FleetExactness, at_every_quiet_point_each_followers_filter_is_the_table) 
               wrong,
               static_cast<unsigned long long>(writers.transactions()),
               happened.c_str());
+}
+
+TEST_F(FleetExactness, a_follower_that_comes_back_needs_only_the_log_behind_what_it_has_kept) {
+  fleet_.redis.call({"ACL", "SETUSER", "reader", "on", "nopass", "+@all", "~*"});
+  start_builder("one");
+  const source::StorageDirectory storage = fleet_.storage("kept");
+  const auto start = [&] {
+    followers_[0].reset();  // waits for the disk
+    followers_[0] = std::make_unique<RunningFollower>(fleet_, &storage, "reader");
+  };
+  start();
+  ASSERT_THAT(differences(), IsEmpty());
+  followers_[0].reset();
+  run("INSERT INTO tag VALUES (x'0102', 1)");
+  fleet_.redis.call({"ACL", "SETUSER", "reader", "resetkeys", "~{fleet:shop}:[^p]*"});
+  start();
+  EXPECT_THAT(differences(), IsEmpty()) << "it has tried to read a piece";
 }
 
 // As when it grows, or wastes room.

@@ -1,7 +1,10 @@
 #include "follower/follower.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <random>
+#include <system_error>
 #include <utility>
 
 #include "filter/filter_file.h"
@@ -405,12 +408,61 @@ Follower::Done Follower::choose_load() {
     if (snapshot != nullptr && snapshot->version == replica_->at().tables.at(number).version &&
         snapshot->seq <= replica_->at().seq &&
         (!has(number) || snapshot->name != here_[number].snapshot)) {
-      load_ = Load{.snapshot = *snapshot};
       report_unless_here(number, "it is loaded from a snapshot");
+      load_ = kept(*snapshot).value_or(Load{.snapshot = *snapshot});
       return {};
     }
   }
   return {};
+}
+
+std::string Follower::path_of(TableId table) {
+  Feed& feed = *feed_of(table);
+  return settings_.storage->filter_path(
+      settings_.source, feed.target().settings.name, feed.table());
+}
+
+// All of it, from the file of before; nothing: that is of another one, or is not there.
+std::optional<Follower::Load> Follower::kept(const Snapshot& snapshot) {
+  if (settings_.storage == nullptr) {
+    return std::nullopt;
+  }
+  const std::string path = path_of(snapshot.table);
+  std::error_code error;
+  if (std::filesystem::file_size(path, error) != snapshot.bytes || error) {
+    return std::nullopt;
+  }
+  Load load{.snapshot = snapshot, .bytes = std::string(snapshot.bytes, '\0'), .is_kept = true};
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(load.bytes.data(), static_cast<std::streamsize>(load.bytes.size()))) {
+    return std::nullopt;
+  }
+  for (std::size_t at = 0; at < load.bytes.size(); at += kPieceBytes) {
+    load.hashes += hash_of(std::string_view(load.bytes).substr(at, kPieceBytes));
+  }
+  return hash_of(load.hashes) == snapshot.hash ? std::optional(std::move(load)) : std::nullopt;
+}
+
+// As it was signed, for the next start: what is here by then is in the log. The disk is waited for
+// aside.
+void Follower::keep(const Load& load) {
+  if (settings_.storage == nullptr || load.is_kept) {
+    return;
+  }
+  auto written = filter::WrittenFilterFile::write(path_of(load.snapshot.table), load.bytes);
+  if (!written) {
+    settings_.observer.on_trouble(settings_.source, written.error().what);
+    return;
+  }
+  keeping_ = std::async(std::launch::async,
+                        [this, before = std::move(keeping_), file = *std::move(written)]() mutable {
+                          if (before.valid()) {
+                            before.wait();
+                          }
+                          if (const auto done = file.put_in_place(); !done) {
+                            settings_.observer.on_trouble(settings_.source, done.error().what);
+                          }
+                        });
 }
 
 // After a while that differs from follower to follower.
@@ -494,6 +546,8 @@ Follower::Done Follower::finish_load(const std::stop_token& stop) {
                  .ids_grow = largest != 0,
                  .isolated = *std::move(rows)});
   replica_->loaded(load.snapshot.table, load.snapshot.version);
+  keep(load);
+  manifest_read_at_ = {};  // for the next one
   here_[load.snapshot.table] = {.snapshot = load.snapshot.name};
   return {};
 }

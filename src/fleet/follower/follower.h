@@ -4,10 +4,12 @@
 //                                     └▶ load what is not here, some pieces each round
 //
 // Its filters stay as they are while nothing comes, and pass once the last proof is too old. What
-// is loaded is loaded beside them. Only a log that does not go on from what is here has all of it
+// is loaded is loaded beside them: from Redis, or from a file of a former run, if that is the
+// snapshot that is signed by now. Only a log that does not go on from what is here has all of it
 // read again: after a pause, so that not all followers come at once.
 //
-// Threads: a source's (source/follower.h). Lifetimes: the feeds' targets outlive it.
+// Threads: a source's (source/follower.h); files are synced on others. Lifetimes: what Settings
+//          refer to and the feeds' targets outlive it.
 // Errors:  a state that says why; what nobody does by accident is told to the observer.
 // Limits:  kPiecesAtOnce of 1 MiB for each round; a snapshot is in memory while it is loaded.
 #pragma once
@@ -15,6 +17,7 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -30,6 +33,7 @@
 #include "source/feeds.h"
 #include "source/follower.h"
 #include "source/source_kind.h"
+#include "source/storage_directory.h"
 
 namespace cuckooguard::fleet {
 
@@ -54,6 +58,7 @@ class Follower final : public source::Follower {
     source::Observer& observer;
     source::Asking asking;
     std::span<const source::SourceKind* const> kinds;
+    const source::StorageDirectory* storage = nullptr;  // null: nothing is kept between runs
   };
 
   Follower(Settings settings, source::Feeds feeds, source::Clock clock);
@@ -78,6 +83,7 @@ class Follower final : public source::Follower {
     std::uint64_t pieces = 0;
     std::string bytes{};
     std::string hashes{};
+    bool is_kept = false;  // it comes from a file, and not from Redis
   };
 
   // Of the log, as it has been applied.
@@ -110,6 +116,9 @@ class Follower final : public source::Follower {
   Done load_more(const std::stop_token& stop);
   bool has(TableId table) const { return replica_->has(table); }
   Done choose_load();
+  std::string path_of(TableId table);
+  std::optional<Load> kept(const Snapshot& snapshot);
+  void keep(const Load& load);
   bool must_renew(TableId table);
   void report_unless_here(TableId table, const std::string& why);
   Done read_pieces(Load& load);
@@ -145,6 +154,7 @@ class Follower final : public source::Follower {
   mutable std::mutex mutex_;
   Shown shown_;
   std::string kind_;  // of positions
+  std::future<void> keeping_;
 };
 
 }  // namespace cuckooguard::fleet

@@ -39,7 +39,8 @@ std::expected<source::SourceParts, std::vector<Refusal>> make(
                                                     .redis = making.redis,
                                                     .observer = making.observer,
                                                     .asking = making.asking(Follower::kAskEvery),
-                                                    .kinds = making.kinds},
+                                                    .kinds = making.kinds,
+                                                    .storage = making.storage.directory},
                                  making.feeds(),
                                  making.clock)};
 }
