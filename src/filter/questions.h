@@ -19,6 +19,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <stop_token>
@@ -53,6 +54,11 @@ class Questions : boost::noncopyable {
     return refuses_strict_.load(std::memory_order_relaxed);
   }
 
+  // Guards that have the same namespaces, and share what the database must bear; this one counts.
+  [[nodiscard]] std::uint32_t sharers() const noexcept {
+    return sharers_.load(std::memory_order_relaxed);
+  }
+
   // The configuration insists on proofs for strict reads: a source that cannot give any refuses.
   void set_must_serve_strict(bool must) noexcept {
     must_serve_strict_.store(must, std::memory_order_relaxed);
@@ -67,6 +73,9 @@ class Questions : boost::noncopyable {
   }
   void set_refuses_strict(bool refuses) noexcept {
     refuses_strict_.store(refuses, std::memory_order_relaxed);
+  }
+  void set_sharers(std::uint32_t guards) noexcept {
+    sharers_.store(std::max(guards, 1U), std::memory_order_relaxed);
   }
   [[nodiscard]] bool is_wanted() const noexcept {
     return is_wanted_.load(std::memory_order_seq_cst);
@@ -101,6 +110,7 @@ class Questions : boost::noncopyable {
   std::atomic<bool> serves_strict_{false};
   std::atomic<bool> refuses_strict_{false};
   std::atomic<bool> must_serve_strict_{false};
+  std::atomic<std::uint32_t> sharers_{1};
   std::mutex mutex_;  // for the pause alone
   std::condition_variable_any woken_;
   std::chrono::steady_clock::time_point began_at_{};  // of the last one

@@ -44,6 +44,17 @@ std::vector<std::string_view> entries_of(const resp::Value& stream) {
   return entries;
 }
 
+std::string eviction_policy(std::string_view info) {
+  constexpr std::string_view kPolicy = "\nmaxmemory_policy:";
+  const std::size_t found = info.find(kPolicy);
+  if (found == std::string_view::npos || info.contains("\nmaxmemory:0\r")) {
+    return {};
+  }
+  const std::string_view rest = info.substr(found + kPolicy.size());
+  const std::string_view policy = rest.substr(0, rest.find_first_of("\r\n"));
+  return policy == "noeviction" ? std::string() : std::string(policy);
+}
+
 std::string random_bytes(std::size_t count) {
   const filter::HashSecret bytes = filter::random_secret();
   std::string out;

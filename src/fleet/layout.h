@@ -51,6 +51,8 @@ inline std::string id_of(std::uint64_t seq) {
 std::expected<resp::Value, std::string> accepted(std::expected<resp::Value, std::string> reply);
 // The entries of a stream, of XRANGE or of one stream of XREAD; empty: it is none. Views into it.
 std::vector<std::string_view> entries_of(const resp::Value& stream);
+// What a Redis may evict keys by, as INFO memory says; empty: it evicts none, or does not say.
+std::string eviction_policy(std::string_view info);
 // From the kernel's generator; filter::kSecretBytes at most.
 std::string random_bytes(std::size_t count);
 // Of this process: the host's, the pod's say, and that of one of several there.

@@ -71,6 +71,8 @@ class Tolerance {
         per_second > 0 ? static_cast<std::int64_t>(static_cast<double>(kSecond) / per_second) : 0,
         std::memory_order_relaxed);
   }
+  // It is for so many guards together.
+  void share(std::uint32_t guards) noexcept { sharers_.store(guards, std::memory_order_relaxed); }
   [[nodiscard]] double rate() const noexcept {
     const std::int64_t interval = interval_.load(std::memory_order_relaxed);
     return interval > 0 ? static_cast<double>(kSecond) / static_cast<double>(interval) : 0;
@@ -78,7 +80,7 @@ class Tolerance {
 
   // Whether this read may be forwarded, after `before` others that have not been taken yet.
   [[nodiscard]] bool has_room(TimePoint now, Use use, std::uint32_t before = 0) const noexcept {
-    const std::int64_t interval = interval_.load(std::memory_order_relaxed);
+    const std::int64_t interval = own_interval();
     if (interval == 0) {
       return false;
     }
@@ -91,7 +93,7 @@ class Tolerance {
     return used + interval * (std::int64_t{before} + 1) <= most;
   }
   void take(TimePoint now) noexcept {
-    const std::int64_t interval = interval_.load(std::memory_order_relaxed);
+    const std::int64_t interval = own_interval();
     const std::int64_t at = now.time_since_epoch().count();
     std::int64_t full_at = full_at_.load(std::memory_order_relaxed);
     const std::int64_t latest = at + std::max<std::int64_t>(interval, kSecond);
@@ -103,7 +105,12 @@ class Tolerance {
  private:
   static constexpr std::int64_t kSecond = 1'000'000'000;  // in nanoseconds
 
+  std::int64_t own_interval() const noexcept {
+    return interval_.load(std::memory_order_relaxed) * sharers_.load(std::memory_order_relaxed);
+  }
+
   std::atomic<std::int64_t> interval_{0};  // nanoseconds per token; 0: none is tolerated
+  std::atomic<std::uint32_t> sharers_{1};
   alignas(64) std::atomic<std::int64_t> full_at_{0};
 };
 
@@ -128,6 +135,7 @@ struct GuardedNamespace {
 
   // Strict, of a source that cannot be, and has yet to be refused for that: no read of an absent
   // key is answered.
+  std::uint32_t sharers() const { return questions == nullptr ? 1 : questions->sharers(); }
   bool refuses_strict() const { return questions != nullptr && questions->refuses_strict(); }
   // Whether an absent verdict needs a proof that is newer than the read.
   bool is_strict() const {

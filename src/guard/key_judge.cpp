@@ -185,8 +185,11 @@ filter::Finding KeyJudge::find(const Sought& sought,
 bool KeyJudge::may_tolerate(const GuardedNamespace& space,
                             Tolerance::Use use,
                             const Reader& reader) const {
-  return reader.is_tolerated &&
-         space.tolerance->has_room(reader.now, use, effects_.takes_of(*space.tolerance));
+  if (!reader.is_tolerated) {
+    return false;
+  }
+  space.tolerance->share(space.sharers());
+  return space.tolerance->has_room(reader.now, use, effects_.takes_of(*space.tolerance));
 }
 
 void KeyJudge::want_proof(const keyspace::Lookup& found) const {

@@ -187,6 +187,11 @@ class Asking {
       questions_->set_serves_strict(serves);
     }
   }
+  void shared_by(std::uint32_t guards) const {
+    if (questions_ != nullptr) {
+      questions_->set_sharers(guards);
+    }
+  }
   void refuses_strict(bool refuses) const {
     if (questions_ != nullptr) {
       questions_->set_refuses_strict(refuses);

@@ -159,41 +159,64 @@ TEST(DocumentedSettings, every_configuration_in_the_documents_is_valid) {
   EXPECT_GE(count, 15U);
 }
 
-// That of the ConfigMap, four columns to the right.
-std::string configuration_for_kubernetes(const std::string& file) {
-  std::vector<std::string> lines;
+// Those of the ConfigMaps, four columns to the right.
+std::vector<Config> configurations_for_kubernetes(const std::string& file) {
+  std::vector<std::vector<std::string>> texts;
   bool is_inside = false;
   for (const std::string& line : lines_of(path_of("../packaging/kubernetes/" + file))) {
     if (line == "  cuckooguard.yaml: |") {
       is_inside = true;
+      texts.emplace_back();
     } else if (line == "---") {
       is_inside = false;
     } else if (is_inside) {
-      lines.push_back(line.substr(std::min<std::size_t>(4, line.size())));
+      texts.back().push_back(line.substr(std::min<std::size_t>(4, line.size())));
     }
   }
-  return joined(lines);
+  std::vector<Config> all;
+  for (const auto& text : texts) {
+    auto read = parse_config(joined(text), file, testing::lookup_in({}), testing::built());
+    EXPECT_TRUE(read) << read.error()[0].text();
+    all.push_back(read.value_or(Config{}));
+  }
+  return all;
 }
 
 TEST(DocumentedSettings, those_for_kubernetes_are_valid_and_fit_a_pod_without_a_cpu_limit) {
-  for (const std::string file : {"sidecar.yaml", "cluster.yaml"}) {
-    const auto read = parse_config(
-        configuration_for_kubernetes(file), file, testing::lookup_in({}), testing::built());
-    ASSERT_TRUE(read) << read.error()[0].text();
-    ASSERT_EQ(read->namespaces.size(), 1U);
-    EXPECT_EQ(read->namespaces[0].mode, Mode::observe);
-    EXPECT_NE(read->workers, Config{}.workers) << "auto is half of the node's cores";
-    EXPECT_LT(read->limits.output_total, Config{}.limits.output_total) << "the default is 1 GiB";
-    EXPECT_FALSE(read->storage.directory.empty());
-    EXPECT_FALSE(read->admin.token_file.empty()) << "all but the health pages would be open";
-    const bool is_cluster = file == "cluster.yaml";
-    EXPECT_EQ(read->upstream.cluster.size(), is_cluster ? 1U : 0U);
-    EXPECT_EQ(read->listen.size(), is_cluster ? 16U : 1U);
+  for (const std::string file : {"sidecar.yaml", "cluster.yaml", "fleet.yaml"}) {
+    const auto all = configurations_for_kubernetes(file);
+    EXPECT_EQ(all.size(), file == "fleet.yaml" ? 2U : 1U);
+    for (const Config& read : all) {
+      ASSERT_EQ(read.namespaces.size(), 1U);
+      EXPECT_EQ(read.namespaces[0].mode, Mode::observe);
+      EXPECT_NE(read.workers, Config{}.workers) << "auto is half of the node's cores";
+      EXPECT_LT(read.limits.output_total, Config{}.limits.output_total) << "the default is 1 GiB";
+      EXPECT_FALSE(read.storage.directory.empty());
+      EXPECT_FALSE(read.admin.token_file.empty()) << "all but the health pages would be open";
+      const bool is_cluster = file == "cluster.yaml";
+      EXPECT_EQ(read.upstream.cluster.size(), is_cluster ? 1U : 0U);
+      EXPECT_EQ(read.listen.size(), is_cluster ? 16U : 1U);
+    }
   }
 }
 
+TEST(DocumentedSettings, the_sidecars_of_a_fleet_follow_its_builders_with_their_namespaces) {
+  const auto all = configurations_for_kubernetes("fleet.yaml");
+  ASSERT_EQ(all.size(), 2U);
+  const Config& builder = all[0];
+  const Config& sidecar = all[1];
+  EXPECT_EQ(builder.sources.at(0).publish, Publish::redis);
+  const auto* const follows = std::get_if<FleetSource>(&sidecar.sources.at(0).kind);
+  ASSERT_TRUE(follows);
+  EXPECT_EQ(follows->name, builder.sources.at(0).name);
+  EXPECT_TRUE(sidecar.sources.at(0).fleet.signing_key_file.empty());
+  EXPECT_EQ(sidecar.namespaces[0].keys, builder.namespaces[0].keys);
+  EXPECT_EQ(sidecar.namespaces[0].source.tables, builder.namespaces[0].source.tables);
+  EXPECT_EQ(sidecar.upstream.address, builder.upstream.address);
+}
+
 // The rest is the same, but for the comments.
-TEST(DocumentedSettings, the_pod_in_front_of_a_cluster_is_that_of_the_sidecar) {
+TEST(DocumentedSettings, the_pods_of_clusters_and_fleets_are_that_of_the_sidecar) {
   const auto pod = [](const std::string& file) {
     std::vector<std::string> lines;
     for (std::string line : lines_of(path_of("../packaging/kubernetes/" + file))) {
@@ -208,6 +231,7 @@ TEST(DocumentedSettings, the_pod_in_front_of_a_cluster_is_that_of_the_sidecar) {
     return lines;
   };
   EXPECT_EQ(pod("cluster.yaml"), pod("sidecar.yaml"));
+  EXPECT_EQ(pod("fleet.yaml"), pod("sidecar.yaml"));
   EXPECT_GT(pod("cluster.yaml").size(), 50U);
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "fleet/keys.h"
+#include "fleet/layout.h"
 
 namespace cuckooguard::fleet {
 namespace {
@@ -110,6 +111,19 @@ TEST(Keys, either_of_two_may_have_signed) {
   EXPECT_TRUE(keys.has_signed("words", files.signing().sign("words")));
   EXPECT_TRUE(keys.has_signed("words", next.signing().sign("words")));
   EXPECT_FALSE(keys.has_signed("other words", next.signing().sign("words")));
+}
+
+TEST(EvictionPolicy, is_told_of_a_redis_that_evicts) {
+  const auto policy_of = [](const std::string& most, const std::string& policy) {
+    return eviction_policy("# Memory\r\nmaxmemory:" + most +
+                           "\r\nmaxmemory_human:x\r\nmaxmemory_policy:" + policy +
+                           "\r\nallocator_frag_ratio:1\r\n");
+  };
+  EXPECT_EQ(policy_of("1000000", "allkeys-lru"), "allkeys-lru");
+  EXPECT_EQ(policy_of("1000000", "volatile-ttl"), "volatile-ttl");
+  EXPECT_EQ(policy_of("1000000", "noeviction"), "");
+  EXPECT_EQ(policy_of("0", "allkeys-lru"), "") << "without a limit it evicts nothing";
+  EXPECT_EQ(eviction_policy("NOPERM no"), "");
 }
 
 }  // namespace

@@ -313,6 +313,20 @@ TEST(Tolerance, is_nothing_at_a_rate_of_zero_and_whole_reads_at_a_low_one) {
   EXPECT_TRUE(slow.has_room(now + milliseconds(2000), Tolerance::Use::absent_key));
 }
 
+TEST_F(GuardStrict, what_is_tolerated_is_shared_with_the_guards_of_its_source) {
+  Tolerance& tolerance = *shop_.spaces[GuardedShop::kUsers].tolerance;
+  tolerance.set_rate(10);
+  questions_.set_sharers(5);
+  shop_.spaces[GuardedShop::kUsers].consistency = config::Consistency::max_lag;
+  for (int i = 0; i < 1000; ++i, shop_.now += milliseconds(100)) {
+    prove_all(shop_.now);
+    judge({"GET", "user:7000001"});
+    carry_out();
+  }
+  EXPECT_NEAR(static_cast<double>(shop_.count(GuardedShop::kUsers, Verdict::tolerated)), 200, 10)
+      << "two a second";
+}
+
 TEST(Tolerance, over_time_no_more_than_the_rate_is_forwarded) {
   Tolerance tolerance(100);
   TimePoint now{std::chrono::hours(5)};

@@ -23,7 +23,7 @@ for path in usr/bin/cuckooguard etc/cuckooguard/cuckooguard.yaml usr/share/man/m
   usr/share/doc/cuckooguard/copyright usr/share/doc/cuckooguard/NOTICE usr/share/doc/cuckooguard/README.md \
   usr/share/doc/cuckooguard/docs/quick-start.md usr/share/doc/cuckooguard/docs/page.png \
   usr/share/doc/cuckooguard/examples/minimal.yaml usr/share/doc/cuckooguard/examples/sidecar.yaml \
-  usr/share/doc/cuckooguard/examples/cluster.yaml; do
+  usr/share/doc/cuckooguard/examples/cluster.yaml usr/share/doc/cuckooguard/examples/fleet.yaml; do
   grep -qE " \./$path(\.gz)?$" "$folder/list" || fail "$path is missing"
 done
 ! grep -q "$build" "$folder/list" || fail "files of the build folder are in it"

@@ -552,7 +552,21 @@ Builder::Done Builder::forget_lost(Redis& redis, Manifest& manifest) {
   return {};
 }
 
+// Of a Redis that lets it be asked.
+Builder::Done Builder::see_policy(Redis& redis) {
+  const resp::Value info = TRY(redis.ask({"INFO", "memory"}));
+  std::string policy = eviction_policy(info.text);
+  if (policy != eviction_policy_ && !policy.empty()) {
+    settings_.on_trouble(
+        "Redis may evict the fleet's snapshots and its log: its maxmemory-policy is " + policy +
+        "; set noeviction, or give the fleet a Redis of its own");
+  }
+  eviction_policy_ = std::move(policy);
+  return {};
+}
+
 Builder::Done Builder::renew_manifest(Redis& redis) {
+  TRY(see_policy(redis));
   auto manifest = make_manifest();
   if (!manifest) {
     return {};

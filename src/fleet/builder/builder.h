@@ -154,6 +154,7 @@ class Builder final : public source::Publication {
   void show_uploads();
   void cut_again(TableId table);
   Done forget_lost(Redis& redis, Manifest& manifest);
+  Done see_policy(Redis& redis);
   Done renew_manifest(Redis& redis);
   void give_up_publishing();
   Done follow(Redis& redis);
@@ -196,6 +197,7 @@ class Builder final : public source::Publication {
   source::TimePoint manifest_at_{};
   std::map<TableId, source::TimePoint> cut_again_at_;
   std::uint64_t oldest_before_ = 0;
+  std::string eviction_policy_;
   std::jthread thread_;
 };
 

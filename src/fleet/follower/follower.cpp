@@ -126,6 +126,7 @@ std::expected<Follower::Duration, std::string> Follower::round(const std::stop_t
   }
   TRY(ask());
   TRY(read_log());
+  TRY(count_followers());
   if (replica_) {
     TRY(compare());
   }
@@ -226,6 +227,17 @@ Follower::Done Follower::compare() {
     leave({.kind = Break::Kind::gap, .why = "there is no log any more"});
   } else if (const auto same = replica_->compare(*seq, at.list[1].text); !same) {
     leave(same.error());
+  }
+  return {};
+}
+
+Follower::Done Follower::count_followers() {
+  if (const TimePoint now = clock_(); now - counted_at_ >= kCountEvery) {
+    counted_at_ = now;
+    const resp::Value count = TRY(accepted(redis_->ask({"HLEN", keys_.asks})));
+    constexpr std::int64_t kMost = 1'000'000;
+    settings_.asking.shared_by(
+        static_cast<std::uint32_t>(std::clamp<std::int64_t>(count.number, 1, kMost)));
   }
   return {};
 }

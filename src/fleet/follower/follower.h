@@ -44,6 +44,7 @@ class Follower final : public source::Follower {
   static constexpr std::chrono::milliseconds kAskEvery{250};
   static constexpr std::chrono::milliseconds kReadWait{100};
   static constexpr std::chrono::seconds kCompareEvery{1};
+  static constexpr std::chrono::seconds kCountEvery{10};
   static constexpr std::chrono::milliseconds kManifestEvery{500};
   static constexpr std::chrono::milliseconds kFirstLoadWithin{1000};
   static constexpr std::chrono::seconds kRenewsWithin{30};
@@ -103,6 +104,7 @@ class Follower final : public source::Follower {
   std::string why_behind(TimePoint now);  // empty: it is not
   void show();
   Done read_log();
+  Done count_followers();
   Done compare();
   Done read_answer_to_own();
   void leave(const Break& why);
@@ -145,6 +147,7 @@ class Follower final : public source::Follower {
   std::optional<Load> load_;
   TimePoint asked_at_{};
   TimePoint compared_at_{};
+  TimePoint counted_at_{};
   TimePoint manifest_read_at_{};
   TimePoint load_at_{};   // not before
   TimePoint begin_at_{};  // likewise
