@@ -311,8 +311,12 @@ void FleetWorld::cut(Builder& builder) {
   for (TableId table = 1; table <= kTables; ++table) {
     const bool is_usable =
         !builder.is_out_of_step[table] && builder.applied >= builder.since[table];
-    const bool is_wanted = builder.publisher->wants_cut(table) ||
-                           !builder.snapshots.contains(table) || random_.one_in(50);
+    const auto& tables = builder.publisher->published().tables;
+    const auto published = tables.find(table);
+    const auto snapshot = builder.snapshots.find(table);
+    const bool has_one = snapshot != builder.snapshots.end() && published != tables.end() &&
+                         snapshot->second.version == published->second.version;
+    const bool is_wanted = builder.publisher->wants_cut(table) || !has_one || random_.one_in(50);
     if (!is_usable || !is_wanted) {
       continue;
     }
