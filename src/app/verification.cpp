@@ -238,6 +238,10 @@ source::RowPresence Verification::ask(std::uint32_t ns, std::string_view identit
 }
 
 void Verification::log(const guard::Contradictions::Key& key, Cause cause) {
+  filter::Questions* const questions = parts_.guarded.namespaces[key.ns].questions;
+  if (cause == Cause::hidden_row && questions != nullptr) {
+    questions->trial().note(questions->trial().hidden);
+  }
   using config::LogLevel;
   struct Kind {
     log::EventName name;

@@ -383,7 +383,8 @@ constexpr auto kFleet =
     section<Fleet>("fleet",
                    value("prefix", &Fleet::prefix, parse_text),
                    text("signing_key_file", &Fleet::signing_key_file),
-                   list("public_key_files", &Fleet::public_key_files, parse_text))
+                   list("public_key_files", &Fleet::public_key_files, parse_text),
+                   value("canary", &Fleet::canary, up_to_a_day(0s, "must be from 0s to 1d")))
         .checked_by([](const Section& section, Fleet& fleet) {
           if (fleet.prefix.find_first_of("{}") != std::string::npos) {
             section.report(section.place_of("prefix"),

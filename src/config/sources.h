@@ -145,6 +145,8 @@ struct Fleet {
   std::string prefix = "cuckooguard:fleet";  // what Redis's keys for it begin with
   std::string signing_key_file;              // of who reads a database
   std::vector<std::string> public_key_files;
+  // For so long some followers only compare a table's rows when it was changed; 0: none does.
+  milliseconds canary{0};
 
   bool operator==(const Fleet&) const = default;
 };

@@ -29,6 +29,25 @@
 
 namespace cuckooguard::filter {
 
+// While a source's rows are on trial, what would be answered absent is only compared with Redis.
+// Set by the source; counted by readers, from when it was set.
+struct Trial {
+  std::atomic<bool> is_on{false};
+  std::atomic<std::uint64_t> compared{0};
+  std::atomic<std::uint64_t> hidden{0};  // rows that the filters should have
+
+  void begin() noexcept {
+    compared.store(0, std::memory_order_relaxed);
+    hidden.store(0, std::memory_order_relaxed);
+    is_on.store(true, std::memory_order_release);
+  }
+  void note(std::atomic<std::uint64_t>& count) const noexcept {
+    if (is_on.load(std::memory_order_relaxed)) {
+      count.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+};
+
 class Questions : boost::noncopyable {
  public:
   // `on_proven`: readers that wait are to look again. Any thread; must not block.
@@ -53,6 +72,8 @@ class Questions : boost::noncopyable {
   [[nodiscard]] bool refuses_strict() const noexcept {
     return refuses_strict_.load(std::memory_order_relaxed);
   }
+
+  Trial& trial() noexcept { return trial_; }
 
   // Guards that have the same namespaces, and share what the database must bear; this one counts.
   [[nodiscard]] std::uint32_t sharers() const noexcept {
@@ -111,6 +132,7 @@ class Questions : boost::noncopyable {
   std::atomic<bool> refuses_strict_{false};
   std::atomic<bool> must_serve_strict_{false};
   std::atomic<std::uint32_t> sharers_{1};
+  Trial trial_;
   std::mutex mutex_;  // for the pause alone
   std::condition_variable_any woken_;
   std::chrono::steady_clock::time_point began_at_{};  // of the last one

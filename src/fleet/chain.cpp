@@ -42,6 +42,8 @@ void apply(const TableChange& change, std::uint64_t seq, TableState& to) {
 
 void put_state(std::string& out, const TableState& state) {
   put(out, state.version);
+  put(out, state.definition);
+  put(out, static_cast<std::uint8_t>(state.is_on_trial));
   put(out, static_cast<std::uint8_t>(state.is_ready));
   put_text(out, state.why);
   put(out, state.largest_id);
@@ -57,6 +59,8 @@ void put_state(std::string& out, const TableState& state) {
 TableState take_state(Cursor& cursor) {
   TableState state;
   state.version = cursor.take<std::uint64_t>();
+  state.definition = cursor.take<std::uint64_t>();
+  state.is_on_trial = cursor.take<std::uint8_t>() != 0;
   state.is_ready = cursor.take<std::uint8_t>() != 0;
   state.why = cursor.take_text();
   state.largest_id = cursor.take<std::uint64_t>();
@@ -76,6 +80,7 @@ std::string text_of(const Manifest& manifest) {
   put(out, manifest.begin.epoch);
   put_text(out, manifest.begin.position);
   put_text(out, manifest.begin.end);
+  put(out, manifest.begin.trial_below);
   put_text(out, manifest.begin.list);
   put(out, static_cast<std::uint32_t>(manifest.begin.tables.size()));
   for (const auto& [number, state] : manifest.begin.tables) {
@@ -117,6 +122,7 @@ std::optional<Manifest> manifest_in(std::string_view text) {
   manifest.begin.epoch = cursor.take<std::uint64_t>();
   manifest.begin.position = cursor.take_text();
   manifest.begin.end = cursor.take_text();
+  manifest.begin.trial_below = cursor.take<std::uint64_t>();
   manifest.begin.list = cursor.take_text();
   for (auto left = cursor.take<std::uint32_t>(); left > 0 && cursor.ok(); --left) {
     const auto number = cursor.take<TableId>();
@@ -147,6 +153,8 @@ void TableState::become(const TableChange& change, std::uint64_t seq) {
     changed_at = seq;
   }
   version = change.version;
+  definition = change.definition;
+  is_on_trial = change.is_on_trial;
   is_ready = change.is_ready;
   why = change.why;
   largest_id = change.largest_id;
@@ -200,6 +208,7 @@ std::expected<Entry, Break> Chain::take(std::string_view bytes) {
   at_.epoch = entry.epoch;
   at_.position = entry.position;
   at_.end = entry.end;
+  at_.trial_below = entry.trial_below;
   if (!entry.list.empty()) {
     at_.list = entry.list;
   }

@@ -6,7 +6,7 @@
 // changes in all later ones are to be applied to it.
 //
 //   manifest  u64 seq, text tag, u64 epoch, text position, text end,
-//             text list, u32 how many tables, each: u64 number, TableState,
+//             u64 trial_below, text list, u32 how many tables, each: u64 number, TableState,
 //             u32 how many snapshots, each: Snapshot; 64 bytes of signature
 //
 // Threads:   one. Lifetimes: the keys outlive it.
@@ -35,6 +35,8 @@ bool take_one(Hashes& from, std::uint64_t hash);
 
 struct TableState {
   std::uint64_t version = 0;
+  std::uint64_t definition = 0;
+  bool is_on_trial = false;
   bool is_ready = false;
   std::string why{};
   std::uint64_t largest_id = 0;
@@ -53,6 +55,7 @@ struct ChainBegin {
   std::uint64_t epoch = 0;
   std::string position{};
   std::string end{};  // of the database's log; empty: it is not known
+  std::uint64_t trial_below = 0;
   std::string list{};
   std::map<TableId, TableState> tables{};
 };

@@ -36,6 +36,8 @@ std::vector<std::uint64_t> take_hashes(Cursor& cursor) {
 void put_table(std::string& out, const TableChange& table) {
   put(out, table.table);
   put(out, table.version);
+  put(out, table.definition);
+  put(out, static_cast<std::uint8_t>(table.is_on_trial));
   put(out, static_cast<std::uint8_t>(table.is_ready));
   put_text(out, table.why);
   put(out, table.largest_id);
@@ -50,6 +52,8 @@ TableChange take_table(Cursor& cursor) {
   TableChange table;
   table.table = cursor.take<TableId>();
   table.version = cursor.take<std::uint64_t>();
+  table.definition = cursor.take<std::uint64_t>();
+  table.is_on_trial = cursor.take<std::uint8_t>() != 0;
   table.is_ready = cursor.take<std::uint8_t>() != 0;
   table.why = cursor.take_text();
   table.largest_id = cursor.take<std::uint64_t>();
@@ -70,6 +74,7 @@ std::optional<Entry> entry_in(std::string_view text) {
   entry.position = cursor.take_text();
   entry.end = cursor.take_text();
   entry.root = cursor.take_text();
+  entry.trial_below = cursor.take<std::uint64_t>();
   entry.list = cursor.take_text();
   const auto tables = cursor.take<std::uint32_t>();
   if (tables > kTablesMax) {
@@ -111,6 +116,11 @@ NetChange::NetChange(const TableChange& change) : inserted(change.inserted), era
   erased = std::move(goes);
 }
 
+std::uint64_t trial_number(std::string_view name) {
+  const std::string hash = hash_of(name);
+  return Cursor(hash).take<std::uint64_t>();
+}
+
 std::string text_of(const Entry& entry) {
   std::string out;
   put(out, entry.seq);
@@ -119,6 +129,7 @@ std::string text_of(const Entry& entry) {
   put_text(out, entry.position);
   put_text(out, entry.end);
   put_text(out, entry.root);
+  put(out, entry.trial_below);
   put_text(out, entry.list);
   put(out, static_cast<std::uint32_t>(entry.tables.size()));
   for (const TableChange& table : entry.tables) {

@@ -4,7 +4,7 @@
 // applied to. Their numbers are dense. A tag is the hash of the text; the signature is of the tag.
 //
 //   text    u64 seq, u64 epoch, 32 bytes before, text position, text end, text root,
-//           text list, u32 how many tables, each: TableChange
+//           u64 trial_below, text list, u32 how many tables, each: TableChange
 //   bytes   text, 64 bytes of signature
 //
 // Threads:   plain values and free functions. Lifetimes: none.
@@ -40,6 +40,8 @@ struct TableChange {
   // Of its rows: the number of the entry in which they are as a snapshot has them; each later entry
   // says what comes to them. 0: there is none, and what happens to the table is not said.
   std::uint64_t version = 0;
+  std::uint64_t definition = 0;  // of that version's rows (source/publication.h); 0: not known
+  bool is_on_trial = false;      // only Entry::trial_below compare it, the others' keys pass
   bool is_ready = false;         // else its keys pass
   std::string why{};             // if it is not; for people
   std::uint64_t largest_id = 0;  // that is known, of ids that grow
@@ -65,9 +67,13 @@ struct Entry {
   std::string position;     // how far the database's log is in it, as its clients write it
   std::string end;          // the last transaction of that, by which its builder knows it again
   std::string root;         // of the questions that it answers; empty: none
-  std::string list;         // which tables there are, in their builder's words; empty: as before
+  std::uint64_t trial_below = 0;  // followers with smaller trial_number() try what is on trial
+  std::string list;  // which tables there are, in their builder's words; empty: as before
   std::vector<TableChange> tables;
 };
+
+// Of a follower's name.
+std::uint64_t trial_number(std::string_view name);
 
 std::string text_of(const Entry& entry);
 

@@ -21,7 +21,8 @@ void Publisher::erase(TableId table, std::uint64_t hash) {
   }
 }
 
-void Publisher::anew(TableId table) {
+void Publisher::anew(TableId table, std::uint64_t definition) {
+  definitions_[table] = definition;
   deleted_.erase(table);
   told_.insert(table);
   note({.sort = Sort::anew, .table = table});
@@ -72,6 +73,14 @@ void Publisher::forget(TableId table) {
 void Publisher::set_list(std::string list) {
   is_list_news_ = is_list_news_ || list != list_;
   list_ = std::move(list);
+}
+
+void Publisher::set_trial_below(std::uint64_t below) {
+  trial_below_ = below;
+}
+
+void Publisher::promote(TableId table) {
+  promoted_.insert(table);
 }
 
 void Publisher::mark(std::string_view position, std::string_view end) {
@@ -158,11 +167,16 @@ void Publisher::begin(std::uint64_t epoch, std::uint64_t seq, std::string tag) {
     drop_mark();
   }
   const Mark from = begins_at_.value_or(Mark{});
+  std::map<TableId, TableState> tables;  // what was on trial is so in the new log, too
+  for (const auto& [table, state] : at_.tables) {
+    tables[table] = {.definition = state.definition, .is_on_trial = state.is_on_trial};
+  }
   follow({.seq = seq,
           .tag = std::move(tag),
           .epoch = epoch,
           .position = from.position,
-          .end = from.end});
+          .end = from.end,
+          .tables = std::move(tables)});
   take_over(epoch);
 }
 
@@ -185,6 +199,8 @@ TableChange& Publisher::change_of(Changes& changes, TableId table) {
     const TableState& state = at_.tables[table];
     found->second = {.table = table,
                      .version = state.version,
+                     .definition = state.definition,
+                     .is_on_trial = state.is_on_trial,
                      .is_ready = state.is_ready,
                      .why = state.why,
                      .largest_id = state.largest_id,
@@ -221,6 +237,8 @@ void Publisher::gather(const Operation& operation, Changes& changes) {
       break;
     case Sort::anew:
       change = {.table = operation.table,
+                .definition = change.definition,
+                .is_on_trial = change.is_on_trial,
                 .is_ready = change.is_ready,
                 .why = std::move(change.why),
                 .largest_id = change.largest_id};
@@ -260,6 +278,9 @@ void Publisher::erase_what_is_gone(Changes& changes) {
 }
 
 void Publisher::add_facts(Changes& changes) {
+  for (const TableId table : std::exchange(promoted_, {})) {
+    change_of(changes, table).is_on_trial = false;
+  }
   for (const TableId table : std::exchange(news_, {})) {
     const auto found = facts_.find(table);
     const Facts facts = found == facts_.end() ? Facts{.why = "it is not followed"} : found->second;
@@ -306,6 +327,7 @@ void Publisher::draft(Changes changes, bool answers) {
               .position = at_.position,
               .end = at_.end,
               .root = {},
+              .trial_below = trial_below_,
               .list = std::exchange(is_list_news_, false) ? list_ : std::string(),
               .tables = {}};
   Draft draft{.seq = entry.seq, .epoch = epoch_, .before = at_.tag, .tag = {}, .bytes = {}};
@@ -326,6 +348,7 @@ void Publisher::draft(Changes changes, bool answers) {
   at_.seq = entry.seq;
   at_.tag = draft.tag;
   at_.epoch = epoch_;
+  at_.trial_below = trial_below_;
   if (!entry.list.empty()) {
     at_.list = std::move(entry.list);
   }
@@ -382,6 +405,9 @@ std::optional<Publisher::Cut> Publisher::cut(TableId table, const Digest& digest
     TableChange& change = change_of(changes, table);
     change.version = at_.seq + 1;
     change.digest = digest;
+    const std::uint64_t before = std::exchange(change.definition, definitions_[table]);
+    change.is_on_trial =
+        has_trials_ && before != 0 && (change.is_on_trial || before != change.definition);
     draft(std::move(changes));
   }
   return Cut{.version = at_.tables[table].version,

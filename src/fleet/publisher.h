@@ -91,13 +91,17 @@ class Publisher {
   void erase(TableId table, std::uint64_t hash);
   // Its rows are others than what was told until now, and none waits to be erased; from here on all
   // changes are told,
-  void anew(TableId table);
+  void anew(TableId table, std::uint64_t definition = 0);
   void lost(TableId table);  // or no more
   // All of them, before one is inserted.
   void set_isolated(TableId table, std::string rows);
   void set_facts(TableId table, Facts facts);
   void forget(TableId table);  // it has gone
   void set_list(std::string list);
+  // What is defined otherwise than before is on trial (Entry::trial_below) until it is promoted.
+  void set_trials(bool has_trials) { has_trials_ = has_trials; }
+  void set_trial_below(std::uint64_t below);
+  void promote(TableId table);
   // All until now is what the database's log has up to there. `end`: its last transaction, as no
   // other one is called; empty: it is not known.
   void mark(std::string_view position, std::string_view end);
@@ -177,9 +181,13 @@ class Publisher {
   bool is_list_news_ = false;
   std::deque<Operation> journal_;
   std::deque<Mark> marks_;
-  std::size_t unmarked_ = 0;           // operations
-  std::optional<Mark> begins_at_;      // what the journal follows; nothing: what is not known
-  std::set<TableId> told_;             // whose changes are
+  std::size_t unmarked_ = 0;       // operations
+  std::optional<Mark> begins_at_;  // what the journal follows; nothing: what is not known
+  std::set<TableId> told_;         // whose changes are
+  std::map<TableId, std::uint64_t> definitions_;
+  bool has_trials_ = false;
+  std::uint64_t trial_below_ = 0;
+  std::set<TableId> promoted_;         // and not said
   std::map<TableId, Hashes> deleted_;  // here, and not erased here
   std::deque<Draft> kept_;             // those that are in the log come first
   std::size_t kept_bytes_ = 0;

@@ -39,6 +39,8 @@ std::string bytes_of(const Ask& ask) {
   text::put(out, ask.lacks);
   text::put(out, ask.lag ? static_cast<std::uint64_t>(ask.lag->count()) : kNoLag);
   text::put_text(out, std::string_view(ask.why).substr(0, Ask::kWhyMax));
+  text::put(out, ask.compared);
+  text::put(out, ask.hidden);
   return out;
 }
 
@@ -61,6 +63,8 @@ std::optional<Ask> read_ask(std::string_view bytes) {
     ask.lag = std::chrono::milliseconds(std::min(lag, kLagMax));
   }
   ask.why = cursor.take_text();
+  ask.compared = cursor.take<std::uint64_t>();
+  ask.hidden = cursor.take<std::uint64_t>();
   return cursor.at_end() && ask.why.size() <= Ask::kWhyMax ? std::optional(std::move(ask))
                                                            : std::nullopt;
 }

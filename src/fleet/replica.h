@@ -46,6 +46,8 @@ struct Ask {
   TableId lacks = 0;      // a table whose snapshot, or the log behind that, is of no use; 0: none
   std::optional<std::chrono::milliseconds> lag{};  // since its last proof; it has had none
   std::string why{};                               // keys pass; empty: they do not
+  std::uint64_t compared = 0;                      // of what it has on trial: keys,
+  std::uint64_t hidden = 0;                        // and rows that its filters should have
 };
 std::string bytes_of(const Ask& ask);
 // How far behind `seq` it is, and why; for people.

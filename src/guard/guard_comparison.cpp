@@ -113,7 +113,7 @@ void Guard::note_absences(TimePoint read_at, TimePoint now) {
   using Kind = filter::AbsentReads::Kind;
   for (const Effects::Absence& absence : effects_.absences) {
     const GuardedNamespace& space = parts_.namespaces[absence.ns];
-    const bool is_observed = space.mode != config::Mode::enforce;
+    const bool is_observed = !space.enforces();
     if (!space.is_strict()) {
       if (!space.may_enforce || !space.absent_reply.is_nil()) {
         space.filter->note_absent(absence.hash, read_at, absence.key, Kind::lag);
@@ -138,7 +138,12 @@ void Guard::compare(const AbsentKeyReply& heard) {
     counters.unverified.add();
     return;
   }
-  const AbsentReplyBytes& absent = parts_.namespaces[heard.ns].absent_reply;
+  const GuardedNamespace& space = parts_.namespaces[heard.ns];
+  const AbsentReplyBytes& absent = space.absent_reply;
+  if (space.questions != nullptr) {
+    filter::Trial& trial = space.questions->trial();
+    trial.note(trial.compared);
+  }
   if (heard.is_whole && (heard.reply == heard.missing ||
                          (heard.is_string_read && absent.is_relayed_as(heard.reply)))) {
     counters.verified.add();

@@ -135,6 +135,10 @@ struct GuardedNamespace {
 
   // Strict, of a source that cannot be, and has yet to be refused for that: no read of an absent
   // key is answered.
+  bool enforces() const {
+    return mode == config::Mode::enforce &&
+           (questions == nullptr || !questions->trial().is_on.load(std::memory_order_acquire));
+  }
   std::uint32_t sharers() const { return questions == nullptr ? 1 : questions->sharers(); }
   bool refuses_strict() const { return questions != nullptr && questions->refuses_strict(); }
   // Whether an absent verdict needs a proof that is newer than the read.

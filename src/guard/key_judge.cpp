@@ -119,7 +119,7 @@ Verdict KeyJudge::verdict(const Sought& sought,
       (reader.writes != nullptr && passes_for_client(hash, *reader.writes, now))) {
     return Verdict::overlaid;
   }
-  if (space.mode != config::Mode::enforce) {
+  if (!space.enforces()) {
     note_observed({.ns = found.ns, .hash = hash, .key = sought.key}, reader);
     return Verdict::observed;
   }

@@ -187,6 +187,7 @@ class Asking {
       questions_->set_serves_strict(serves);
     }
   }
+  filter::Trial* trial() const { return questions_ == nullptr ? nullptr : &questions_->trial(); }
   void shared_by(std::uint32_t guards) const {
     if (questions_ != nullptr) {
       questions_->set_sharers(guards);

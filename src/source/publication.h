@@ -48,8 +48,9 @@ class Publication : boost::noncopyable {
   virtual void inserted(Table /*table*/, Hashes /*hashes*/) {}
   virtual void deleted(Table /*table*/, std::uint64_t /*hash*/) {}
   virtual void erased(Table /*table*/, std::uint64_t /*hash*/) {}
-  // The filter is another one; its changes are told from here on, or no more.
-  virtual void anew(Table /*table*/) {}
+  // The filter is another one, of rows of this definition (follow/log.h: definition_hash); its
+  // changes are told from here on, or no more.
+  virtual void anew(Table /*table*/, std::uint64_t /*definition*/) {}
   virtual void lost(Table /*table*/) {}
   // It is another one, of the same rows and those that wait to be erased: with more room, say.
   virtual void rebuilt(Table /*table*/) {}
@@ -84,7 +85,7 @@ class PublishedTable {
   void inserted(Publication::Hashes hashes) const { to_->inserted(number_, hashes); }
   void deleted(std::uint64_t hash) const { to_->deleted(number_, hash); }
   void erased(std::uint64_t hash) const { to_->erased(number_, hash); }
-  void anew() const { to_->anew(number_); }
+  void anew(std::uint64_t definition) const { to_->anew(number_, definition); }
   void lost() const { to_->lost(number_); }
   void rebuilt() const { to_->rebuilt(number_); }
   void set_facts(const PublishedFacts& facts) const { to_->set_facts(number_, facts); }

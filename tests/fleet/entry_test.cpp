@@ -17,10 +17,13 @@ Entry an_entry() {
               .before = std::string(kHashBytes, 'b'),
               .position = "0-1-5",
               .root = std::string(kHashBytes, 'r'),
+              .trial_below = 9,
               .list = "tables",
               .tables = {}};
   entry.tables.push_back({.table = 1,
                           .version = 9,
+                          .definition = 11,
+                          .is_on_trial = true,
                           .is_ready = true,
                           .largest_id = 12,
                           .isolated = "rows",
@@ -43,6 +46,10 @@ TEST(Entry, is_read_as_it_was_written) {
   EXPECT_EQ(read->entry.tables[0].digest, (Digest{.count = 5, .sum = 6, .sum_high = 7}));
   EXPECT_EQ(read->entry.tables[0].isolated, "rows");
   EXPECT_EQ(read->entry.tables[1].why, "a sentence");
+  EXPECT_EQ(read->entry.trial_below, 9U);
+  EXPECT_EQ(read->entry.tables[0].definition, 11U);
+  EXPECT_TRUE(read->entry.tables[0].is_on_trial);
+  EXPECT_FALSE(read->entry.tables[1].is_on_trial);
 }
 
 TEST(Entry, is_nothing_if_a_bit_differs_or_another_has_signed_it) {

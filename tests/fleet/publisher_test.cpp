@@ -282,5 +282,75 @@ TEST_F(PublisherTest, one_that_takes_over_ends_first_what_it_cannot_tell_of) {
   EXPECT_EQ(read(standby.next(false)).tables.at(0).version, 0U);
 }
 
+// --- trials ---
+
+class PublisherTrials : public testing::Test {
+ protected:
+  PublisherTrials() {
+    publisher_.set_trials(true);
+    publisher_.mark("1", "1");
+    publisher_.begin(1, 10, std::string(kHashBytes, 't'));
+    load(7);
+  }
+  // Read again, as it is defined now.
+  void load(std::uint64_t definition) {
+    publisher_.anew(kTable, definition);
+    publisher_.set_facts(kTable, {.is_ready = true});
+    publisher_.mark("2", "2");
+    publisher_.cut(kTable, {});
+    say();
+  }
+  void say() {
+    while (publisher_.next(true) != nullptr) {
+      publisher_.appended();
+      if (publisher_.is_all_appended()) {
+        break;
+      }
+    }
+  }
+  bool is_on_trial() const { return publisher_.published().tables.at(kTable).is_on_trial; }
+
+  const KeyFiles files_;
+  const SigningKey key_ = files_.signing();
+  Publisher publisher_{key_, {}};
+};
+
+TEST_F(PublisherTrials, a_first_load_and_one_of_the_same_definition_are_not_tried) {
+  EXPECT_FALSE(is_on_trial());
+  load(7);
+  EXPECT_FALSE(is_on_trial());
+}
+
+TEST_F(PublisherTrials, another_definition_is_tried_until_it_is_promoted) {
+  load(8);
+  EXPECT_TRUE(is_on_trial());
+  load(8);
+  EXPECT_TRUE(is_on_trial()) << "it was not promoted";
+  publisher_.promote(kTable);
+  say();
+  EXPECT_FALSE(is_on_trial());
+  load(7);
+  EXPECT_TRUE(is_on_trial()) << "back again is another one, too";
+}
+
+TEST_F(PublisherTrials, a_trial_goes_on_in_a_new_log) {
+  load(8);
+  publisher_.begin(2, 100, std::string(kHashBytes, 'u'));
+  load(8);
+  EXPECT_TRUE(is_on_trial());
+}
+
+TEST_F(PublisherTrials, nothing_is_tried_without_them) {
+  publisher_.set_trials(false);
+  load(8);
+  EXPECT_FALSE(is_on_trial());
+}
+
+TEST_F(PublisherTrials, an_entry_says_who_tries) {
+  publisher_.set_trial_below(77);
+  say();
+  EXPECT_EQ(publisher_.published().trial_below, 77U);
+}
+
 }  // namespace
 }  // namespace cuckooguard::fleet

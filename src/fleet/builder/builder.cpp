@@ -39,7 +39,9 @@ Builder::Builder(Settings settings)
       keys_(settings_.prefix, settings_.name),
       name_(name_of_process()),
       publisher_(settings_.key, {}),
-      uploads_(keys_) {}
+      uploads_(keys_) {
+  publisher_.set_trials(settings_.canary > std::chrono::nanoseconds::zero());
+}
 
 void Builder::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
@@ -100,9 +102,9 @@ void Builder::erased(Table table, std::uint64_t hash) {
   publisher_.erase(table, hash);
 }
 
-void Builder::anew(Table table) {
+void Builder::anew(Table table, std::uint64_t definition) {
   const std::scoped_lock lock(mutex_);
-  publisher_.anew(table);
+  publisher_.anew(table, definition);
 }
 
 void Builder::lost(Table table) {
@@ -443,6 +445,7 @@ Builder::Done Builder::read_asks(Redis& redis) {
   {
     const std::scoped_lock lock(mutex_);
     asks_.swap(there);
+    judge_trials();
   }
   if (gone.size() > 2) {
     TRY(accepted(redis.ask(gone)));
@@ -456,6 +459,64 @@ Builder::Done Builder::read_asks(Redis& redis) {
   publisher_.questions_read(std::move(questions), now);
   settings_.want_proof();
   return {};
+}
+
+// Such that one of kTryingShare is below it, and at least one.
+std::uint64_t Builder::trial_below() const {
+  std::vector<std::uint64_t> numbers;
+  numbers.reserve(asks_.size());
+  for (const auto& [name, seen] : asks_) {
+    numbers.push_back(trial_number(name));
+  }
+  if (numbers.empty()) {
+    return 0;
+  }
+  const auto last =
+      numbers.begin() + static_cast<std::ptrdiff_t>((numbers.size() - 1) / kTryingShare);
+  std::ranges::nth_element(numbers, last);
+  return *last + 1;
+}
+
+// Of what is on trial: promoted when enough was compared for long enough, and not at all while
+// rows are hidden.
+void Builder::judge_trials() {
+  std::uint64_t compared = 0;
+  std::uint64_t hidden = 0;
+  for (const auto& [name, seen] : asks_) {
+    compared += seen.ask.compared;
+    hidden += seen.ask.hidden;
+  }
+  std::map<TableId, Trial> trials;
+  const source::TimePoint now = settings_.clock();
+  for (const auto& [table, state] : publisher_.published().tables) {
+    if (state.is_on_trial && state.version != 0) {
+      const auto known = trials_.find(table);
+      trials[table] = known == trials_.end() ? Trial{.began_at = now, .compared_before = compared}
+                                             : known->second;
+    }
+  }
+  trials_ = std::move(trials);
+  publisher_.set_trial_below(
+      trials_.empty() ? 0 : std::max(trial_below(), publisher_.published().trial_below));
+  if (trials_.empty()) {
+    has_told_of_hidden_ = false;
+    return;
+  }
+  if (hidden > 0) {
+    if (!std::exchange(has_told_of_hidden_, true)) {
+      settings_.on_trouble(
+          "rows are hidden by what is on trial since a table was changed: it is not promoted, and "
+          "its keys pass; see event=hidden_row of the followers that try it");
+    }
+    return;
+  }
+  for (const auto& [table, trial] : trials_) {
+    const bool is_tried = now - trial.began_at >= settings_.canary &&
+                          compared >= trial.compared_before + kComparedMin;
+    if (is_tried || settings_.canary == std::chrono::nanoseconds::zero()) {
+      publisher_.promote(table);
+    }
+  }
 }
 
 // What a follower cannot use: once in a while, whoever says so.
@@ -739,6 +800,7 @@ std::expected<std::unique_ptr<source::Publication>, std::string> make_publicatio
       .keys = std::move(keys),
       .redis = made.redis,
       .clock = made.clock,
+      .canary = fleet.canary,
       .want_proof = [&questions = made.questions] { questions.want(); },
       .on_trouble = [&observer = made.observer, name = made.settings.name](
                         const std::string& what) { observer.on_trouble(name, what); },

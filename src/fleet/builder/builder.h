@@ -56,9 +56,11 @@ class Builder final : public source::Publication {
   static constexpr std::chrono::seconds kBeginsAnewAfter{8};
   static constexpr std::chrono::seconds kManifestEvery{10};
   static constexpr std::size_t kAsksMax = 20'000;
-  static constexpr std::size_t kNameMax = 300;                // bytes of a follower's name
-  static constexpr std::chrono::seconds kAskStays{10};        // of a follower that asks no more
-  static constexpr std::size_t kBehindShownMax = 20;          // followers
+  static constexpr std::size_t kNameMax = 300;          // bytes of a follower's name
+  static constexpr std::chrono::seconds kAskStays{10};  // of a follower that asks no more
+  static constexpr std::size_t kBehindShownMax = 20;    // followers
+  static constexpr std::size_t kTryingShare = 100;      // one of so many compares what is on trial,
+  static constexpr std::uint64_t kComparedMin = 100;    // and so many keys at least
   static constexpr std::chrono::seconds kCutsAgainEvery{60};  // each table
   // A table has a new snapshot when its changes since the last one are more than that, or a quarter
   // of it.
@@ -72,6 +74,8 @@ class Builder final : public source::Publication {
     VerifyingKeys keys;  // by which other builders are known
     source::OpenRedis redis;
     source::Clock clock;
+    // For so long some followers only compare what is defined otherwise than before.
+    std::chrono::nanoseconds canary{};
     std::function<void()> want_proof;
     std::function<void(const std::string& what)> on_trouble;
     std::function<void(const std::string& what)> on_change;  // who publishes, and why
@@ -89,7 +93,7 @@ class Builder final : public source::Publication {
   void inserted(Table table, Hashes hashes) override;
   void deleted(Table table, std::uint64_t hash) override;
   void erased(Table table, std::uint64_t hash) override;
-  void anew(Table table) override;
+  void anew(Table table, std::uint64_t definition) override;
   void lost(Table table) override;
   void rebuilt(Table table) override;
   void set_facts(Table table, const source::PublishedFacts& facts) override;
@@ -153,6 +157,8 @@ class Builder final : public source::Publication {
   std::optional<Manifest> make_manifest();
   void show_uploads();
   void cut_again(TableId table);
+  void judge_trials();
+  std::uint64_t trial_below() const;
   Done forget_lost(Redis& redis, Manifest& manifest);
   Done see_policy(Redis& redis);
   Done renew_manifest(Redis& redis);
@@ -196,6 +202,12 @@ class Builder final : public source::Publication {
   source::TimePoint said_at_{};
   source::TimePoint manifest_at_{};
   std::map<TableId, source::TimePoint> cut_again_at_;
+  struct Trial {
+    source::TimePoint began_at{};
+    std::uint64_t compared_before = 0;
+  };
+  std::map<TableId, Trial> trials_;
+  bool has_told_of_hidden_ = false;
   std::uint64_t oldest_before_ = 0;
   std::string eviction_policy_;
   std::jthread thread_;

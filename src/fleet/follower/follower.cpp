@@ -170,14 +170,18 @@ Follower::Done Follower::ask() {
   asked_at_ = now;
   const Question question = replica_->ask(random_bytes(kNonceBytes), now);
   const auto proven_at = status_.read().proven_at;
-  const Ask ask{
-      .nonce = question.nonce,
-      .seq = replica_->at().seq,
-      .lacks = std::exchange(lacks_, 0),
-      .lag = proven_at
-                 ? std::optional(std::chrono::floor<std::chrono::milliseconds>(now - *proven_at))
-                 : std::nullopt,
-      .why = why_behind(now)};
+  Ask ask{.nonce = question.nonce,
+          .seq = replica_->at().seq,
+          .lacks = std::exchange(lacks_, 0),
+          .lag = proven_at ? std::optional(
+                                 std::chrono::floor<std::chrono::milliseconds>(now - *proven_at))
+                           : std::nullopt,
+          .why = why_behind(now)};
+  if (const filter::Trial* const trial = settings_.asking.trial();
+      trial != nullptr && trial->is_on) {
+    ask.compared = trial->compared;
+    ask.hidden = trial->hidden;
+  }
   TRY(accepted(redis_->ask({"HSET", keys_.asks, name_, bytes_of(ask)})));
   return {};
 }
@@ -268,14 +272,40 @@ void Follower::leave(const Break& why) {
   begin_at_ = clock_() + begin_backoff_.next();
 }
 
+// On trial, and this one does not try it.
+bool Follower::is_for_others(const TableState& table) const {
+  return table.is_on_trial && trial_number(name_) >= replica_->at().trial_below;
+}
+
+// Before anything of it is proven.
+void Follower::set_trial() {
+  filter::Trial* const trial = settings_.asking.trial();
+  if (trial == nullptr) {
+    return;
+  }
+  const bool is_on = std::ranges::any_of(replica_->at().tables, [this](const auto& each) {
+    return each.second.version != 0 && each.second.is_on_trial && !is_for_others(each.second) &&
+           feed_of(each.first) != nullptr;
+  });
+  if (!is_on) {
+    trial->is_on = false;
+  } else if (!trial->is_on) {
+    trial->begin();
+  }
+}
+
 void Follower::prove(TimePoint at) {
   begin_backoff_.succeeded();
+  set_trial();
   for (const auto& [number, table] : replica_->at().tables) {
     Feed* const feed = feed_of(number);
     if (feed == nullptr) {
       continue;
     }
-    if (has(number) && table.is_ready) {
+    if (is_for_others(table)) {
+      feed->expire();
+      feed->report(State::loading, "its table was changed: other followers try it first");
+    } else if (has(number) && table.is_ready) {
       feed->measure_growth(at);
       feed->prove(at);
     } else if (!table.is_ready) {

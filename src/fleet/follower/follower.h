@@ -117,6 +117,8 @@ class Follower final : public source::Follower {
   void drop(TableId table, source::Feed& feed, const std::string& why);
   Done load_more(const std::stop_token& stop);
   bool has(TableId table) const { return replica_->has(table); }
+  bool is_for_others(const TableState& table) const;
+  void set_trial();
   Done choose_load();
   std::string path_of(TableId table);
   std::optional<Load> kept(const Snapshot& snapshot);

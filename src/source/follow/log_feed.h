@@ -318,7 +318,7 @@ class LogFeed final : public RowTarget<Log> {
       return {};
     }
     if (has(mark.id())) {
-      feed_.published().anew();  // from where it is known, all changes are told
+      feed_.published().anew(Log::definition_hash(feed_.target(), plan_));  // from where it is known, all changes are told
       return {};
     }
     ++changes_;
@@ -362,7 +362,7 @@ class LogFeed final : public RowTarget<Log> {
   // From now on changes go into the feed's filter, which has all that was pending.
   void go_live() {
     is_live_ = true;
-    feed_.published().anew();
+    feed_.published().anew(Log::definition_hash(feed_.target(), plan_));
     erasures_.for_each([this](std::uint64_t hash) { feed_.published().deleted(hash); });
   }
   // Instead, in place of a feed with the same rows (goes_on()): who is told of them goes on, with

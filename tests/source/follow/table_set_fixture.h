@@ -49,7 +49,8 @@ class ToldRows final : public Publication {
     deleted.erase(deleted.find(hash));
     told[table].digest.remove(hash);
   }
-  void anew(Table table) override {
+  void anew(Table table, std::uint64_t definition) override {
+    definitions.insert(definition);
     told[table] = {.digest = filter_of_(table)->digest()};
     ++begun;
   }
@@ -83,6 +84,7 @@ class ToldRows final : public Publication {
   std::optional<TimePoint> proven_at;
   std::vector<Table> cuts;
   int begun = 0;
+  std::set<std::uint64_t> definitions;
   int rebuilds = 0;
   bool wants_cuts = false;
 
