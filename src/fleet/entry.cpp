@@ -81,7 +81,11 @@ std::optional<Entry> entry_in(std::string_view text) {
     return std::nullopt;
   }
   for (std::uint32_t i = 0; i < tables && cursor.ok(); ++i) {
-    entry.tables.push_back(take_table(cursor));
+    TableChange table = take_table(cursor);
+    if (!entry.tables.empty() && table.table <= entry.tables.back().table) {
+      return std::nullopt;
+    }
+    entry.tables.push_back(std::move(table));
   }
   return cursor.at_end() ? std::optional(std::move(entry)) : std::nullopt;
 }

@@ -4,7 +4,8 @@
 // applied to. Their numbers are dense. A tag is the hash of the text; the signature is of the tag.
 //
 //   text    u64 seq, u64 epoch, 32 bytes before, text position, text end, text root,
-//           u64 trial_below, text list, u32 how many tables, each: TableChange
+//           u64 trial_below, text list, u32 how many tables, each: TableChange, by their numbers
+//           and none twice: its digest is that of all that the entry does to it
 //   bytes   text, 64 bytes of signature
 //
 // Threads:   plain values and free functions. Lifetimes: none.

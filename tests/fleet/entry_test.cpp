@@ -77,6 +77,14 @@ TEST(Entry, one_that_is_signed_and_none_all_the_same_is_nothing) {
   EXPECT_FALSE(read_entry(signed_bytes(text + "x", key), keys));
 }
 
+// Each change would be held to the digest that was there before, and so would not the sum of both.
+TEST(Entry, that_has_a_table_twice_is_nothing) {
+  const KeyFiles files;
+  Entry entry = an_entry();
+  entry.tables[1].table = entry.tables[0].table;
+  EXPECT_FALSE(read_entry(signed_bytes(text_of(entry), files.signing()), files.verifying()));
+}
+
 TEST(NetChange, is_without_what_comes_and_goes_as_often) {
   const NetChange net({.inserted = {5, 1, 5, 2}, .erased = {5, 3, 1, 1}});
   EXPECT_EQ(net.inserted, (std::vector<std::uint64_t>{2, 5}));
