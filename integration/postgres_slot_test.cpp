@@ -218,6 +218,24 @@ TEST_F(PostgresSlot, is_one_guards_at_a_time) {
   EXPECT_EQ(of_slots("count(*)"), "1");
 }
 
+// As builders of a fleet have it.
+TEST_F(PostgresSlot, is_a_guards_own_where_several_have_one_secret) {
+  const std::string secret = folder_.file("fleet.secret");
+  write_whole_file(secret, std::string(192, 's'));
+  std::filesystem::permissions(secret, std::filesystem::perms::owner_read);
+  const auto yaml = [&](const std::string& name) {
+    return configuration(
+        Guarded().yaml(),
+        "storage: { directory: " + folder_.file(name) + ", secret_file: " + secret + " }\n");
+  };
+  GuardedPostgres::start(yaml("one"));
+  ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();
+  const GuardProcess second = GuardProcess::on_port(yaml("two"));
+  EXPECT_TRUE(eventually([&] { return second.call({"GET", "user:5000"}) == kAnswer; }))
+      << second.log();
+  EXPECT_EQ(of_slots("count(*) FILTER (WHERE active AND NOT temporary)"), "2");
+}
+
 TEST_F(PostgresSlot, goes_with_a_guard_that_keeps_nothing) {
   GuardedPostgres::start(configuration());
   ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();

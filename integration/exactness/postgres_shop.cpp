@@ -157,7 +157,7 @@ std::unique_ptr<source::postgres::LogFollower> make_follower(const PostgresServe
                                                              const How& how) {
   const source::Clock clock = [] { return std::chrono::steady_clock::now(); };
   const std::vector<source::Target> targets = guarded.targets();
-  source::Feeds feeds(targets, observer, clock, how.max_lag);
+  source::Feeds feeds(targets, observer, clock, how.max_lag, guarded.publication());
   return std::make_unique<source::postgres::LogFollower>(
       source::postgres::LogFollowerSettings{
           .name = "shop",
@@ -168,7 +168,7 @@ std::unique_ptr<source::postgres::LogFollower> make_follower(const PostgresServe
           .place = {.schema = "shop", .publication = "cuckooguard"},
           .slot = how.storage == nullptr
                       ? ""
-                      : source::postgres::slot_name("shop", how.storage->secret()),
+                      : source::postgres::slot_name("shop", how.storage->own_secret()),
           .max_lag = how.max_lag,
           .open_view = how.open_view,
           .storage = {.directory = how.storage, .checkpoint_every = std::chrono::milliseconds(300)},

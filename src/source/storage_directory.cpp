@@ -81,8 +81,9 @@ bool is_left_over(std::string_view name) {
 
 StorageDirectory::StorageDirectory(std::string path,
                                    filter::FileDescriptor lock,
-                                   const filter::HashSecret& secret)
-    : path_(std::move(path)), lock_(std::move(lock)), secret_(secret) {}
+                                   const filter::HashSecret& secret,
+                                   const filter::HashSecret& own_secret)
+    : path_(std::move(path)), lock_(std::move(lock)), secret_(secret), own_secret_(own_secret) {}
 
 std::expected<StorageDirectory, std::string> StorageDirectory::open(
     const std::string& path, const std::string& secret_file) {
@@ -106,14 +107,15 @@ std::expected<StorageDirectory, std::string> StorageDirectory::open(
                                ? path + " is in use by another process; give each its own folder"
                                : lock_path + ": cannot be locked: " + reason(errno));
   }
-  auto secret = TRY(secret_file.empty() ? filter::read_or_create_secret(path + "/secret")
-                                        : filter::read_secret(secret_file, true));
+  const auto own_secret = TRY(filter::read_or_create_secret(path + "/secret"));
+  const auto secret =
+      secret_file.empty() ? own_secret : TRY(filter::read_secret(secret_file, true));
   for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
     if (is_left_over(entry.path().filename().string())) {
       std::filesystem::remove(entry.path(), error);
     }
   }
-  return StorageDirectory(path, std::move(lock), secret);
+  return StorageDirectory(path, std::move(lock), secret, own_secret);
 }
 
 std::string StorageDirectory::filter_path(std::string_view source,

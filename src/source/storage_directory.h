@@ -1,7 +1,8 @@
 // The folder in which one process keeps its filters between runs.
 //
 //   DIRECTORY/lock                        held for the process's life
-//   DIRECTORY/secret                      what all filters here are hashed with, mode 0600
+//   DIRECTORY/secret                      what all filters here are hashed with, mode 0600; even if
+//                                         that is of another file: this one is its own
 //   DIRECTORY/SOURCE.NAMESPACE.TABLE.filter   a filter and its source's position (filter_file.h)
 //   DIRECTORY/SOURCE.position             a later one, of filters that have not changed since
 //   DIRECTORY/overlays                    keys that were written or added a moment ago
@@ -26,11 +27,13 @@ class StorageDirectory {
  public:
   // Makes the folder, if its parent is there, and removes what a killed process has left half
   // written.
-  // `secret_file`: of which its secret is; empty: its own.
+  // `secret_file`: with which filters are hashed; empty: with its own secret.
   static std::expected<StorageDirectory, std::string> open(const std::string& path,
                                                            const std::string& secret_file = {});
 
   const filter::HashSecret& secret() const { return secret_; }
+  // No other folder has it: what is named after it elsewhere is this one's.
+  const filter::HashSecret& own_secret() const { return own_secret_; }
   std::string filter_path(std::string_view source,
                           std::string_view ns,
                           std::string_view table) const;
@@ -42,11 +45,15 @@ class StorageDirectory {
   std::expected<void, std::string> remove_filters(std::string_view source) const;
 
  private:
-  StorageDirectory(std::string path, filter::FileDescriptor lock, const filter::HashSecret& secret);
+  StorageDirectory(std::string path,
+                   filter::FileDescriptor lock,
+                   const filter::HashSecret& secret,
+                   const filter::HashSecret& own_secret);
 
   std::string path_;
   filter::FileDescriptor lock_;
   filter::HashSecret secret_;
+  filter::HashSecret own_secret_;
 };
 
 }  // namespace cuckooguard::source

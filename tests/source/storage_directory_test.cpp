@@ -42,6 +42,22 @@ TEST(StorageDirectory, removes_what_one_source_has_kept_and_nothing_else) {
   EXPECT_TRUE(std::filesystem::exists(directory.file("kept") + "/secret"));
 }
 
+// As those of a fleet's builders, which have one secret in common, and a slot of PostgreSQL each.
+TEST(StorageDirectory, has_a_secret_of_its_own_beside_one_that_several_have) {
+  const harness::TemporaryDirectory directory;
+  const std::string file = directory.file("fleet.secret");
+  const auto shared = filter::read_or_create_secret(file);
+  const auto one = StorageDirectory::open(directory.file("one"), file);
+  const auto other = StorageDirectory::open(directory.file("other"), file);
+  const auto alone = StorageDirectory::open(directory.file("alone"));
+  ASSERT_TRUE(shared && one && other && alone);
+  EXPECT_EQ(one->secret().bytes, shared->bytes);
+  EXPECT_EQ(other->secret().bytes, shared->bytes);
+  EXPECT_NE(one->own_secret().bytes, shared->bytes);
+  EXPECT_NE(one->own_secret().bytes, other->own_secret().bytes);
+  EXPECT_EQ(alone->own_secret().bytes, alone->secret().bytes);
+}
+
 TEST(StorageDirectory, removes_what_was_not_put_in_its_place) {
   const harness::TemporaryDirectory directory;
   const std::string path = directory.file("kept");

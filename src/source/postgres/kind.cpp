@@ -70,7 +70,7 @@ std::string slot_of(const SourceSettings& making, const config::ReplicationSlot&
     return slot.kind == SlotKind::named ? slot.name : "";
   }
   return slot.kind == SlotKind::named ? slot.name
-                                      : slot_name(making.settings.name, directory->secret());
+                                      : slot_name(making.settings.name, directory->own_secret());
 }
 
 struct Kind {
