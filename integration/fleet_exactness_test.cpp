@@ -1,6 +1,6 @@
 // Each follower's filter is the table: whatever befalls the database, its builders and Redis, at
 // every quiet point each row passes at each follower, and its filters have exactly as many entries
-// as there are rows.
+// as there are rows. With MariaDB or MySQL, and with PostgreSQL.
 //
 // CUCKOOGUARD_SEED and CUCKOOGUARD_ROUNDS as in exactness_test.cpp: `./dev exactness`.
 
@@ -13,6 +13,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,10 +21,12 @@
 #include <gtest/gtest.h>
 
 #include "builder/builder.h"
+#include "exactness/postgres_shop.h"
 #include "exactness/rounds.h"
 #include "exactness/shop_chaos.h"
 #include "exactness/shop_follower.h"
 #include "exactness/shop_tables.h"
+#include "fixtures/on_postgres.h"
 #include "fixtures/on_sql_server.h"
 #include "fleet/keys.h"
 #include "follower/follower.h"
@@ -31,6 +34,7 @@
 #include "harness/redis_server.h"
 #include "harness/seed.h"
 #include "mysql/kind.h"
+#include "postgres/kind.h"
 #include "upstream/redis_client.h"
 
 namespace cuckooguard::harness {
@@ -75,14 +79,75 @@ source::TimePoint now() {
 }
 
 const std::vector<const source::SourceKind*>& kinds() {
-  static const std::vector<const source::SourceKind*> kAll{&source::mysql::kKind};
+  static const std::vector<const source::SourceKind*> kAll{&source::mysql::kKind,
+                                                           &source::postgres::kKind};
   return kAll;
 }
 
-ShopFilters& publishing(ShopFilters& guarded, source::Publication& to) {
-  guarded.publish_to(to);
-  return guarded;
-}
+// --- databases: a shop, what is done to it, and who follows it ---
+
+// In MariaDB, or MySQL.
+struct SqlShop {
+  using Fixture = OnSqlServer;
+  using Server = SqlServer;
+  using Filters = ShopFilters;
+  using Follower = ShopFollower;
+  using Application = Writers;
+  using Chaos = ShopChaos;
+
+  static constexpr const char* kKind = "mysql";
+  static constexpr const char* kInsert = "INSERT INTO tag VALUES (x'0102', 1)";
+
+  static const char* name(const Server& server) {
+    return server.is_mariadb() ? "mariadb" : "mysql";
+  }
+  static const char* position_sql(const Server& server) {
+    return server.is_mariadb() ? "SELECT @@gtid_binlog_pos" : "SELECT @@gtid_executed";
+  }
+  static void create(const Server& server) { create_tables(server); }
+  static Filters filters(const filter::HashSecret& secret) { return Filters(secret); }
+  static std::vector<std::string> differences(Filters& guarded, SqlSession session) {
+    return guarded.differences(session);
+  }
+  static Follower follow(const Server& server,
+                         Filters& guarded,
+                         const source::StorageDirectory& storage) {
+    return {server, guarded, open_counted_view, &storage};
+  }
+  static std::string in_the_way(const Application& application) { return application.in_the_way(); }
+};
+
+struct PostgresShop {
+  using Fixture = OnPostgres;
+  using Server = PostgresServer;
+  using Filters = GuardedFilters;
+  using Follower = PostgresShopFollower;
+  using Application = PostgresWriters;
+  using Chaos = PostgresChaos;
+
+  static constexpr const char* kKind = "postgres";
+  static constexpr const char* kInsert = "INSERT INTO shop.item VALUES (1, 'a', 1)";
+
+  static const char* name(const Server& /*server*/) { return "postgres"; }
+  static const char* position_sql(const Server& /*server*/) {
+    return "SELECT pg_current_wal_lsn()";
+  }
+  static void create(Server& server) { create_postgres_shop(server); }
+  static Filters filters(const filter::HashSecret& secret) {
+    return Filters(postgres_tables(), postgres_namespaces_yaml(), secret);
+  }
+  static std::vector<std::string> differences(Filters& guarded, PostgresSession session) {
+    return guarded.differences([&](const std::string& sql) { return session.run(sql); });
+  }
+  static Follower follow(const Server& server,
+                         Filters& guarded,
+                         const source::StorageDirectory& storage) {
+    return {server, guarded, &storage};
+  }
+  static std::string in_the_way(const Application& /*application*/) { return {}; }
+};
+
+// --- the fleet ---
 
 // What the guards of a fleet have in common.
 struct Fleet {
@@ -96,14 +161,15 @@ struct Fleet {
   }
 };
 
+template <class Shop>
 class RunningBuilder {
  public:
-  RunningBuilder(const SqlServer& server, const Fleet& fleet, const std::string& name)
-      : guarded_(fleet.secret),
+  RunningBuilder(const typename Shop::Server& server, const Fleet& fleet, const std::string& name)
+      : guarded_(Shop::filters(fleet.secret)),
         storage_(fleet.storage(name)),
         builder_({.name = "shop",
                   .prefix = "fleet",
-                  .kind = "mysql",
+                  .kind = Shop::kKind,
                   .key = fleet.keys.signing(),
                   .keys = fleet.keys.verifying(),
                   .redis = opens(fleet.redis.port()),
@@ -111,7 +177,7 @@ class RunningBuilder {
                   .want_proof = [] {},
                   .on_trouble = [this](const std::string& what) { say(what); },
                   .on_change = [this](const std::string& what) { say(what); }}),
-        follower_(server, publishing(guarded_, builder_), open_counted_view, &storage_) {
+        follower_(Shop::follow(server, publishing(), storage_)) {
     builder_.start();
   }
 
@@ -119,10 +185,17 @@ class RunningBuilder {
     const std::scoped_lock lock(mutex_);
     return said_ + follower_.reports();
   }
-  bool is_proven_since(source::TimePoint at) const { return follower_.is_proven_since(at); }
-  ShopFilters& filters() { return guarded_; }
+  bool is_proven_since(source::TimePoint at) const {
+    return guarded_.is_proven_since(at, Shop::Follower::kMaxLag);
+  }
+  typename Shop::Filters& filters() { return guarded_; }
 
  private:
+  // Which a source must know from the first.
+  typename Shop::Filters& publishing() {
+    guarded_.publish_to(builder_);
+    return guarded_;
+  }
   void say(const std::string& what) {
     const std::scoped_lock lock(mutex_);
     said_ += "fleet: " + what + "\n";
@@ -130,19 +203,20 @@ class RunningBuilder {
 
   mutable std::mutex mutex_;
   std::string said_;
-  ShopFilters guarded_;
+  typename Shop::Filters guarded_;
   source::StorageDirectory storage_;
   fleet::Builder builder_;
-  ShopFollower follower_;
+  typename Shop::Follower follower_;
 };
 
+template <class Shop>
 class RunningFollower {
  public:
   // Keeps what it loads in `storage`; null: nowhere.
   explicit RunningFollower(const Fleet& fleet,
                            const source::StorageDirectory* storage = nullptr,
                            const std::string& user = "")
-      : guarded_(fleet.secret),
+      : guarded_(Shop::filters(fleet.secret)),
         targets_(guarded_.targets()),
         thread_(std::make_unique<fleet::Follower>(
                     fleet::Follower::Settings{.source = "shop",
@@ -163,23 +237,28 @@ class RunningFollower {
   static constexpr std::chrono::milliseconds kMaxLag{1000};
 
   bool is_proven_since(source::TimePoint at) const { return guarded_.is_proven_since(at, kMaxLag); }
-  ShopFilters& filters() { return guarded_; }
+  typename Shop::Filters& filters() { return guarded_; }
   std::string reports() const { return reports_.last(); }
   source::SourceThread& source() { return thread_; }
 
  private:
-  ShopFilters guarded_;
+  typename Shop::Filters guarded_;
   std::vector<source::Target> targets_;
   Reports reports_;
   source::SourceThread thread_;
 };
 
-class FleetExactness : public OnSqlServer {
+template <class Shop>
+class FleetExactness : public Shop::Fixture {
  protected:
+  using Builder = RunningBuilder<Shop>;
+  using Follower = RunningFollower<Shop>;
+  using Shop::Fixture::server_;
+
   static constexpr milliseconds kCurrentWithin{30'000};
   static constexpr milliseconds kForgottenWithin{2000};
 
-  void prepare() override { create_tables(*server_); }
+  void prepare() override { Shop::create(*server_); }
   void TearDown() override {
     followers_.clear();
     builders_.clear();
@@ -187,11 +266,17 @@ class FleetExactness : public OnSqlServer {
 
   void start_builder(const std::string& name) {
     builders_[name].reset();  // no two have its folder at a time
-    builders_[name] = std::make_unique<RunningBuilder>(*server_, fleet_, name);
+    builders_[name] = std::make_unique<Builder>(*server_, fleet_, name);
   }
   void start_follower(std::size_t n) {
     followers_[n].reset();
-    followers_[n] = std::make_unique<RunningFollower>(fleet_);
+    followers_[n] = std::make_unique<Follower>(fleet_);
+  }
+  void start_all() {
+    start_builder("one");
+    start_builder("two");
+    start_follower(0);
+    start_follower(1);
   }
   std::string reports() const {
     std::string all;
@@ -207,7 +292,6 @@ class FleetExactness : public OnSqlServer {
   // While nothing writes.
   std::vector<std::string> differences() {
     const auto stopped = now();
-    SqlSession session = server_->session();
     std::vector<std::string> found;
     const auto compare = [&](auto& guard, const std::string& who) {
       if (!eventually([&] { return guard.is_proven_since(stopped); }, kCurrentWithin)) {
@@ -215,8 +299,9 @@ class FleetExactness : public OnSqlServer {
         return;
       }
       std::vector<std::string> its;
-      (void)eventually([&] { return (its = guard.filters().differences(session)).empty(); },
-                       kForgottenWithin);
+      (void)eventually(
+          [&] { return (its = Shop::differences(guard.filters(), server_->session())).empty(); },
+          kForgottenWithin);
       for (const std::string& each : its) {
         found.push_back(who + ": " + each);
       }
@@ -230,120 +315,126 @@ class FleetExactness : public OnSqlServer {
     return found;
   }
 
-  void befall(unsigned choice) {
+  // What it was.
+  std::string befall(unsigned choice) {
     RedisServer& redis = fleet_.redis;
     switch (choice) {
       case 0:
         start_builder("one");
-        break;
+        return "builder_one";
       case 1:
         start_builder("two");
-        break;
+        return "builder_two";
       case 2:
         redis.call({"FLUSHALL"});
-        break;
+        return "flushed";
       case 3:
         redis.kill();
         redis.start_again();  // with nothing
-        break;
+        return "redis_killed";
       case 4:
         redis.call({"DEL", "{fleet:shop}:manifest"});
-        break;
+        return "manifest_lost";
       case 5:
         redis.call({"XTRIM", "{fleet:shop}:log", "MAXLEN", "1"});
-        break;
+        return "log_trimmed";
       case 6:
         redis.call({"HSET", "{fleet:shop}:meta", "epoch", "9"});
-        break;
+        return "epoch";
       default:
         start_follower(1);
-        break;
+        return "follower";
     }
   }
 
   Fleet fleet_;
-  std::map<std::string, std::unique_ptr<RunningBuilder>> builders_;
-  std::map<std::size_t, std::unique_ptr<RunningFollower>> followers_;
+  std::map<std::string, std::unique_ptr<Builder>> builders_;
+  std::map<std::size_t, std::unique_ptr<Follower>> followers_;
 };
 
-TEST_F(FleetExactness, at_every_quiet_point_each_followers_filter_is_the_table) {
+class Names {
+ public:
+  template <class Shop>
+  static std::string GetName(int /*number*/) {
+    return std::is_same_v<Shop, SqlShop> ? "sql" : "postgres";
+  }
+};
+using Shops = testing::Types<SqlShop, PostgresShop>;
+TYPED_TEST_SUITE(FleetExactness, Shops, Names);
+
+TYPED_TEST(FleetExactness, at_every_quiet_point_each_followers_filter_is_the_table) {
   const std::uint32_t seed = seed_of_this_run();
   const unsigned rounds = rounds_of_this_run(2);
-  Writers writers(*server_, seed, 3);
-  ShopChaos chaos(*server_, writers, seed);
-  start_builder("one");
-  start_builder("two");
-  start_follower(0);
-  start_follower(1);
-  ASSERT_THAT(differences(), IsEmpty());
-  const Asker asker(followers_.at(0)->filters());
-  std::map<unsigned, unsigned> befallen;
+  typename TypeParam::Application application(*this->server_, seed, 3);
+  typename TypeParam::Chaos chaos(*this->server_, application, seed);
+  this->start_all();
+  ASSERT_THAT(this->differences(), IsEmpty()) << this->reports();
+  const Asker asker(this->followers_.at(0)->filters());
+  std::map<std::string, unsigned> befallen;
   unsigned wrong = 0;
   unsigned round = 0;
   for (; round < rounds && wrong == 0; ++round) {
     for (unsigned left = 1 + chaos.pick(4); left > 0; --left) {
-      ASSERT_TRUE(chaos.let_write(50 + chaos.pick(300))) << writers.in_the_way();
+      ASSERT_TRUE(chaos.let_write(50 + chaos.pick(300)))
+          << TypeParam::in_the_way(application) << this->reports();
       if (chaos.pick(2) == 0) {
-        const unsigned choice = chaos.pick(8);
-        ++befallen[choice];
-        befall(choice);
+        ++befallen[this->befall(chaos.pick(8))];
       } else {
         chaos.happen();
       }
     }
-    writers.pause();
-    const auto found = differences();
-    EXPECT_THAT(found, IsEmpty()) << "round " << round << "\n" << reports();
+    application.pause();
+    const auto found = this->differences();
+    EXPECT_THAT(found, IsEmpty()) << "round " << round << "\n" << this->reports();
     wrong += found.empty() ? 0 : 1;
   }
   EXPECT_EQ(asker.hidden(), 0U);
+  befallen.insert(chaos.counts().begin(), chaos.counts().end());
   std::string happened;
-  for (const auto& [choice, count] : befallen) {
-    happened += " fault_" + std::to_string(choice) + "=" + std::to_string(count);
-  }
-  for (const auto& [name, count] : chaos.counts()) {
+  for (const auto& [name, count] : befallen) {
     happened += " " + name + "=" + std::to_string(count);
   }
-  std::printf("fleet_exactness: server=%s seed=%u rounds=%u wrong=%u transactions=%llu%s\n",
-              server_->is_mariadb() ? "mariadb" : "mysql",
+  std::printf("exactness_fleet: server=%s seed=%u rounds=%u wrong=%u transactions=%llu%s\n",
+              TypeParam::name(*this->server_),
               seed,
               round,
               wrong,
-              static_cast<unsigned long long>(writers.transactions()),
+              static_cast<unsigned long long>(application.transactions()),
               happened.c_str());
 }
 
-TEST_F(FleetExactness, a_follower_that_comes_back_needs_only_the_log_behind_what_it_has_kept) {
-  fleet_.redis.call({"ACL", "SETUSER", "reader", "on", "nopass", "+@all", "~*"});
-  start_builder("one");
-  const source::StorageDirectory storage = fleet_.storage("kept");
+TYPED_TEST(FleetExactness, a_follower_that_comes_back_needs_only_the_log_behind_what_it_has_kept) {
+  this->fleet_.redis.call({"ACL", "SETUSER", "reader", "on", "nopass", "+@all", "~*"});
+  this->start_builder("one");
+  const source::StorageDirectory storage = this->fleet_.storage("kept");
   const auto start = [&] {
-    followers_[0].reset();  // waits for the disk
-    followers_[0] = std::make_unique<RunningFollower>(fleet_, &storage, "reader");
+    this->followers_[0].reset();  // waits for the disk
+    this->followers_[0] =
+        std::make_unique<RunningFollower<TypeParam>>(this->fleet_, &storage, "reader");
   };
   start();
-  ASSERT_THAT(differences(), IsEmpty());
-  followers_[0].reset();
-  run("INSERT INTO tag VALUES (x'0102', 1)");
-  fleet_.redis.call({"ACL", "SETUSER", "reader", "resetkeys", "~{fleet:shop}:[^p]*"});
+  ASSERT_THAT(this->differences(), IsEmpty());
+  this->followers_[0].reset();
+  this->run(TypeParam::kInsert);
+  this->fleet_.redis.call({"ACL", "SETUSER", "reader", "resetkeys", "~{fleet:shop}:[^p]*"});
   start();
-  EXPECT_THAT(differences(), IsEmpty()) << "it has tried to read a piece";
+  EXPECT_THAT(this->differences(), IsEmpty()) << "it has tried to read a piece";
 }
 
 // As when it grows, or wastes room.
-TEST_F(FleetExactness, filters_are_built_again_while_followers_go_on) {
-  start_builder("one");
-  start_follower(0);
-  ASSERT_THAT(differences(), IsEmpty());
-  RunningFollower& follower = *followers_.at(0);
+TYPED_TEST(FleetExactness, filters_are_built_again_while_followers_go_on) {
+  this->start_builder("one");
+  this->start_follower(0);
+  ASSERT_THAT(this->differences(), IsEmpty());
+  auto& follower = *this->followers_.at(0);
   const std::string reports = follower.reports();
   const filter::LiveFilter& users = follower.filters().live(0);
   const filter::CuckooFilter* const filter = users.current();
   const auto snapshots = [&] {
-    const std::string reply = fleet_.redis.call({"GET", "{fleet:shop}:manifest"});
+    const std::string reply = this->fleet_.redis.call({"GET", "{fleet:shop}:manifest"});
     const std::size_t begins = reply.find("\r\n") + 2;
     const std::string bytes = reply.substr(begins, reply.size() - begins - 2);
-    const auto manifest = fleet::read_manifest(bytes, fleet_.keys.verifying());
+    const auto manifest = fleet::read_manifest(bytes, this->fleet_.keys.verifying());
     std::set<std::string> names;
     for (const auto& snapshot : manifest ? manifest->snapshots : std::vector<fleet::Snapshot>()) {
       names.insert(snapshot.name);
@@ -351,24 +442,24 @@ TEST_F(FleetExactness, filters_are_built_again_while_followers_go_on) {
     return names;
   };
   const auto before = snapshots();
-  builders_.at("one")->filters().live(0).ask_for_rebuild();
-  ASSERT_TRUE(eventually([&] { return snapshots() != before; }, kCurrentWithin)) << reports;
-  run("INSERT INTO tag VALUES (x'0102', 1)");
+  this->builders_.at("one")->filters().live(0).ask_for_rebuild();
+  ASSERT_TRUE(eventually([&] { return snapshots() != before; }, this->kCurrentWithin)) << reports;
+  this->run(TypeParam::kInsert);
   follower.filters().live(0).ask_for_rebuild();
-  ASSERT_TRUE(eventually([&] { return users.current() != filter; }, kCurrentWithin));
-  EXPECT_THAT(differences(), IsEmpty());
+  ASSERT_TRUE(eventually([&] { return users.current() != filter; }, this->kCurrentWithin));
+  EXPECT_THAT(this->differences(), IsEmpty());
   EXPECT_EQ(follower.reports(), reports) << "in no moment keys passed";
 }
 
-TEST_F(FleetExactness, a_follower_says_when_it_has_reached_a_position_of_the_database) {
-  start_builder("one");
-  start_follower(0);
-  ASSERT_THAT(differences(), IsEmpty());
-  const auto& source = followers_.at(0)->source();
+TYPED_TEST(FleetExactness, a_follower_says_when_it_has_reached_a_position_of_the_database) {
+  this->start_builder("one");
+  this->start_follower(0);
+  ASSERT_THAT(this->differences(), IsEmpty()) << this->reports();
+  const auto& source = this->followers_.at(0)->source();
   EXPECT_EQ(source.reached("no position"), source::Reached::not_a_position);
-  run("INSERT INTO tag VALUES (x'0102', 1)");
-  const std::string position = server_->session().value(
-      server_->is_mariadb() ? "SELECT @@gtid_binlog_pos" : "SELECT @@gtid_executed");
+  this->run(TypeParam::kInsert);
+  const std::string position =
+      this->server_->session().value(TypeParam::position_sql(*this->server_));
   EXPECT_TRUE(eventually([&] { return source.reached(position) == source::Reached::yes; }))
       << source.status().position;
 }

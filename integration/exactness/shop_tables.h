@@ -45,7 +45,7 @@ class ShopFilters final : public GuardedFilters {
 // Asks without pause, as clients do, for rows that are always there.
 class Asker {
  public:
-  explicit Asker(ShopFilters& guarded)
+  explicit Asker(GuardedFilters& guarded)
       : thread_([this, &guarded](const std::stop_token& stop) {
           while (!stop.stop_requested()) {
             for (unsigned i = 0; i < kStableRows; ++i) {
