@@ -318,7 +318,8 @@ class LogFeed final : public RowTarget<Log> {
       return {};
     }
     if (has(mark.id())) {
-      feed_.published().anew(Log::definition_hash(feed_.target(), plan_));  // from where it is known, all changes are told
+      feed_.published().anew(Log::definition_hash(
+          feed_.target(), plan_));  // from where it is known, all changes are told
       return {};
     }
     ++changes_;
