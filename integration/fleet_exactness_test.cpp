@@ -97,6 +97,7 @@ struct SqlShop {
 
   static constexpr const char* kKind = "mysql";
   static constexpr const char* kInsert = "INSERT INTO tag VALUES (x'0102', 1)";
+  static constexpr const char* kChange = "ALTER TABLE tag ADD COLUMN more INT";
 
   static const char* name(const Server& server) {
     return server.is_mariadb() ? "mariadb" : "mysql";
@@ -127,6 +128,7 @@ struct PostgresShop {
 
   static constexpr const char* kKind = "postgres";
   static constexpr const char* kInsert = "INSERT INTO shop.item VALUES (1, 'a', 1)";
+  static constexpr const char* kChange = "ALTER TABLE shop.item ADD COLUMN more INT";
 
   static const char* name(const Server& /*server*/) { return "postgres"; }
   static const char* position_sql(const Server& /*server*/) {
@@ -154,6 +156,7 @@ struct Fleet {
   TemporaryDirectory folder;
   fleet::KeyFiles keys;
   RedisServer redis;
+  std::chrono::nanoseconds canary{};
   filter::HashSecret secret = filter::read_or_create_secret(folder.file("fleet.secret")).value();
 
   source::StorageDirectory storage(const std::string& name) const {
@@ -174,6 +177,7 @@ class RunningBuilder {
                   .keys = fleet.keys.verifying(),
                   .redis = opens(fleet.redis.port()),
                   .clock = now,
+                  .canary = fleet.canary,
                   .want_proof = [] {},
                   .on_trouble = [this](const std::string& what) { say(what); },
                   .on_change = [this](const std::string& what) { say(what); }}),
@@ -225,7 +229,7 @@ class RunningFollower {
                                               .keys = fleet.keys.verifying(),
                                               .redis = opens(fleet.redis.port(), user),
                                               .observer = reports_,
-                                              .asking = {},
+                                              .asking = {&questions_, {}},
                                               .kinds = kinds(),
                                               .storage = storage},
                     source::Feeds(targets_, reports_, now, kMaxLag),
@@ -240,8 +244,10 @@ class RunningFollower {
   typename Shop::Filters& filters() { return guarded_; }
   std::string reports() const { return reports_.last(); }
   source::SourceThread& source() { return thread_; }
+  filter::Trial& trial() { return questions_.trial(); }
 
  private:
+  filter::Questions questions_;
   typename Shop::Filters guarded_;
   std::vector<source::Target> targets_;
   Reports reports_;
@@ -449,6 +455,35 @@ TYPED_TEST(FleetExactness, filters_are_built_again_while_followers_go_on) {
   ASSERT_TRUE(eventually([&] { return users.current() != filter; }, this->kCurrentWithin));
   EXPECT_THAT(this->differences(), IsEmpty());
   EXPECT_EQ(follower.reports(), reports) << "in no moment keys passed";
+}
+
+TYPED_TEST(FleetExactness, what_was_changed_is_tried_by_one_before_all_believe_it) {
+  this->fleet_.canary = milliseconds(500);
+  this->start_builder("one");
+  this->start_follower(0);
+  this->start_follower(1);
+  ASSERT_THAT(this->differences(), IsEmpty());
+  this->server_->session().run(TypeParam::kChange);
+  auto& one = *this->followers_.at(0);
+  auto& other = *this->followers_.at(1);
+  ASSERT_TRUE(
+      eventually([&] { return one.trial().is_on || other.trial().is_on; }, this->kCurrentWithin))
+      << this->reports();
+  auto& trying = one.trial().is_on ? one : other;
+  auto& waiting = one.trial().is_on ? other : one;
+  trying.trial().compared = 1000;
+  trying.trial().hidden = 1;
+  const auto says = [](const auto& guard, std::string_view what) {
+    return eventually([&] { return guard.reports().contains(what); });
+  };
+  EXPECT_TRUE(says(waiting, "other followers try it first")) << this->reports();
+  EXPECT_TRUE(says(*this->builders_.at("one"), "it is not promoted")) << this->reports();
+  EXPECT_TRUE(trying.trial().is_on);
+  EXPECT_FALSE(waiting.trial().is_on);
+  EXPECT_FALSE(waiting.is_proven_since(now() - milliseconds(100)));
+  trying.trial().hidden = 0;
+  EXPECT_THAT(this->differences(), IsEmpty()) << this->reports();
+  EXPECT_TRUE(eventually([&] { return !trying.trial().is_on; }));
 }
 
 TYPED_TEST(FleetExactness, a_follower_says_when_it_has_reached_a_position_of_the_database) {

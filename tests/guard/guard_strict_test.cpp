@@ -313,6 +313,27 @@ TEST(Tolerance, is_nothing_at_a_rate_of_zero_and_whole_reads_at_a_low_one) {
   EXPECT_TRUE(slow.has_room(now + milliseconds(2000), Tolerance::Use::absent_key));
 }
 
+TEST_F(GuardStrict, what_is_on_trial_is_compared_with_redis_and_counted) {
+  shop_.spaces[GuardedShop::kItems].consistency = config::Consistency::max_lag;
+  prove_all(shop_.now);
+  ASSERT_EQ(judge({"GET", "item:plum"}).action, Action::answer);
+  filter::Trial& trial = questions_.trial();
+  trial.begin();
+  const Decision tried = judge({"GET", "item:plum"});
+  EXPECT_EQ(tried.action, Action::forward);
+  ASSERT_EQ(tried.absent_keys.size(), 1U);
+  const std::string missing(tried.absent_keys[0].missing);
+  shop_.guard->compare({.numbering = tried.absent_keys[0].numbering,
+                        .ns = GuardedShop::kItems,
+                        .key = "item:plum",
+                        .missing = missing,
+                        .reply = missing,
+                        .is_whole = true});
+  EXPECT_EQ(trial.compared, 1U);
+  trial.is_on = false;
+  EXPECT_EQ(judge({"GET", "item:plum"}).action, Action::answer);
+}
+
 TEST_F(GuardStrict, what_is_tolerated_is_shared_with_the_guards_of_its_source) {
   Tolerance& tolerance = *shop_.spaces[GuardedShop::kUsers].tolerance;
   tolerance.set_rate(10);

@@ -251,26 +251,6 @@ void Builder::become(const std::string& what) {
   settings_.on_change(what);
 }
 
-// Those whose keys pass, by the longest lag.
-std::vector<std::string> Builder::behind() const {
-  using Each = std::pair<const std::string*, const Ask*>;
-  std::vector<Each> all;
-  for (const auto& [name, seen] : asks_) {
-    if (!seen.ask.why.empty()) {
-      all.emplace_back(&name, &seen.ask);
-    }
-  }
-  std::ranges::sort(all, std::ranges::greater(), [](const Each& each) {
-    return each.second->lag.value_or(std::chrono::milliseconds::max());
-  });
-  std::vector<std::string> words;
-  words.reserve(all.size());
-  for (const auto& [name, ask] : all) {
-    words.push_back(*name + ": " + words_of(*ask, publisher_.published().seq));
-  }
-  return words;
-}
-
 void Builder::show(std::vector<filter::SourceFact>& facts) const {
   const std::scoped_lock lock(mutex_);
   const ChainBegin& at = publisher_.published();
@@ -291,7 +271,7 @@ void Builder::show(std::vector<filter::SourceFact>& facts) const {
   if (!is_publishing) {
     return;
   }
-  std::vector<std::string> all_behind = behind();
+  std::vector<std::string> all_behind = asks_.behind(at.seq);
   facts.push_back({.name = "fleet_followers",
                    .value = std::uint64_t{asks_.size()},
                    .metric = "fleet_followers",
@@ -422,70 +402,33 @@ Builder::Done Builder::read_asks(Redis& redis) {
   }
   const resp::Value asked = TRY(accepted(redis.ask({"HGETALL", keys_.asks})));
   const source::TimePoint now = settings_.clock();
-  std::vector<Question> questions;
-  std::vector<std::string_view> gone{"HDEL", keys_.asks};
-  std::map<std::string, Seen> there;
-  for (std::size_t i = 0; i + 1 < asked.list.size(); i += 2) {
-    const std::string& name = asked.list[i].text;
-    const auto ask =
-        name.size() <= kNameMax ? read_ask(asked.list[i + 1].text) : std::optional<Ask>();
-    const auto known = asks_.find(name);
-    if (ask && ask->lacks != 0) {
-      cut_again(ask->lacks);
-    }
-    if (ask && (known == asks_.end() || known->second.ask.nonce != ask->nonce)) {
-      questions.push_back({.name = name, .nonce = ask->nonce});
-      there[name] = {.ask = *ask, .at = now};
-    } else if (ask && now - known->second.at <= kAskStays) {
-      there[name] = known->second;
-    } else {
-      gone.push_back(name);
-    }
-  }
+  Asks::News news;
   {
     const std::scoped_lock lock(mutex_);
-    asks_.swap(there);
+    news = asks_.see(asked, now);
     judge_trials();
   }
+  std::ranges::for_each(news.lacks, [this](TableId table) { cut_again(table); });
+  std::vector<std::string_view> gone{"HDEL", keys_.asks};
+  gone.insert(gone.end(), news.gone.begin(), news.gone.end());
   if (gone.size() > 2) {
     TRY(accepted(redis.ask(gone)));
     gone[1] = keys_.answers;
     TRY(accepted(redis.ask(gone)));
   }
-  if (questions.empty()) {
+  if (news.questions.empty()) {
     return {};
   }
   const std::scoped_lock lock(mutex_);
-  publisher_.questions_read(std::move(questions), now);
+  publisher_.questions_read(std::move(news.questions), now);
   settings_.want_proof();
   return {};
-}
-
-// Such that one of kTryingShare is below it, and at least one.
-std::uint64_t Builder::trial_below() const {
-  std::vector<std::uint64_t> numbers;
-  numbers.reserve(asks_.size());
-  for (const auto& [name, seen] : asks_) {
-    numbers.push_back(trial_number(name));
-  }
-  if (numbers.empty()) {
-    return 0;
-  }
-  const auto last =
-      numbers.begin() + static_cast<std::ptrdiff_t>((numbers.size() - 1) / kTryingShare);
-  std::ranges::nth_element(numbers, last);
-  return *last + 1;
 }
 
 // Of what is on trial: promoted when enough was compared for long enough, and not at all while
 // rows are hidden.
 void Builder::judge_trials() {
-  std::uint64_t compared = 0;
-  std::uint64_t hidden = 0;
-  for (const auto& [name, seen] : asks_) {
-    compared += seen.ask.compared;
-    hidden += seen.ask.hidden;
-  }
+  const std::uint64_t compared = asks_.compared();
   std::map<TableId, Trial> trials;
   const source::TimePoint now = settings_.clock();
   for (const auto& [table, state] : publisher_.published().tables) {
@@ -497,12 +440,12 @@ void Builder::judge_trials() {
   }
   trials_ = std::move(trials);
   publisher_.set_trial_below(
-      trials_.empty() ? 0 : std::max(trial_below(), publisher_.published().trial_below));
+      trials_.empty() ? 0 : std::max(asks_.trial_below(), publisher_.published().trial_below));
   if (trials_.empty()) {
     has_told_of_hidden_ = false;
     return;
   }
-  if (hidden > 0) {
+  if (asks_.hidden() > 0) {
     if (!std::exchange(has_told_of_hidden_, true)) {
       settings_.on_trouble(
           "rows are hidden by what is on trial since a table was changed: it is not promoted, and "

@@ -32,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include "builder/asks.h"
 #include "builder/uploads.h"
 #include "fleet/layout.h"
 #include "fleet/publisher.h"
@@ -56,11 +57,8 @@ class Builder final : public source::Publication {
   static constexpr std::chrono::seconds kBeginsAnewAfter{8};
   static constexpr std::chrono::seconds kManifestEvery{10};
   static constexpr std::size_t kAsksMax = 20'000;
-  static constexpr std::size_t kNameMax = 300;          // bytes of a follower's name
-  static constexpr std::chrono::seconds kAskStays{10};  // of a follower that asks no more
-  static constexpr std::size_t kBehindShownMax = 20;    // followers
-  static constexpr std::size_t kTryingShare = 100;      // one of so many compares what is on trial,
-  static constexpr std::uint64_t kComparedMin = 100;    // and so many keys at least
+  static constexpr std::size_t kBehindShownMax = 20;  // followers
+  static constexpr std::uint64_t kComparedMin = 100;  // keys, before what is on trial is promoted
   static constexpr std::chrono::seconds kCutsAgainEvery{60};  // each table
   // A table has a new snapshot when its changes since the last one are more than that, or a quarter
   // of it.
@@ -137,10 +135,6 @@ class Builder final : public source::Publication {
     Snapshot snapshot;
     std::ifstream file;
   };
-  struct Seen {
-    Ask ask;
-    source::TimePoint at;
-  };
 
   void run(const std::stop_token& stop);
   Done tick(Redis& redis);
@@ -158,7 +152,6 @@ class Builder final : public source::Publication {
   void show_uploads();
   void cut_again(TableId table);
   void judge_trials();
-  std::uint64_t trial_below() const;
   Done forget_lost(Redis& redis, Manifest& manifest);
   Done see_policy(Redis& redis);
   Done renew_manifest(Redis& redis);
@@ -170,7 +163,6 @@ class Builder final : public source::Publication {
   void list_tables();
   bool is_tail_long(TableId table) const;
   void become(const std::string& what);
-  std::vector<std::string> behind() const;
   bool is_proving() const;
   void forget_all(Redis& redis);
 
@@ -191,8 +183,7 @@ class Builder final : public source::Publication {
   std::map<TableId, Snapshot> standing_;    // likewise
   std::uint64_t appended_bytes_ = 0;
   std::string state_;
-  // Of followers, by their names. The thread's, which reads it without the lock.
-  std::map<std::string, Seen> asks_;
+  Asks asks_;
 
   // The thread's.
   Uploads uploads_;

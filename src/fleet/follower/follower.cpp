@@ -89,6 +89,10 @@ source::SourceStatus Follower::status() const {
                   .help = "The last entry of the fleet's log that is appended, or applied."},
                  {.name = "fleet_digest", .value = shown_.digest},
                  {.name = "fleet_tables_loaded", .value = shown_.loaded}};
+  if (const filter::Trial* const trial = settings_.asking.trial();
+      trial != nullptr && trial->is_on) {
+    status.more.push_back({.name = "fleet_compared", .value = trial->compared.load()});
+  }
   return status;
 }
 
