@@ -311,6 +311,10 @@ TEST(FilterLogHistory, a_damaged_snapshot_is_not_believed) {
     EXPECT_TRUE(is_done(guard.add_if_new(numbered(items++))));
     return guard.status().snapshot_seq > 0;
   }));
+  ASSERT_TRUE(eventually([&] {  // no other one comes
+    const auto status = guard.status();
+    return status.seq - status.snapshot_seq < 5;
+  }));
   const std::string piece =
       "{cuckooguard:filters}:snapshot:" + text_in(redis.call({"HGET", kMeta, "set"})) + ":0";
   const std::string whole = text_in(redis.call({"GET", piece}));
