@@ -7,6 +7,8 @@
 
 #include <boost/json.hpp>
 
+#include "text/printable.h"
+#include "text/utf8.h"
 #include "views/metrics.h"
 #include "views/page_text.h"
 #include "views/status.h"
@@ -62,6 +64,7 @@ const Pages::Page* Pages::find(std::string_view path) {
        {.path = "/livez", .answer = &Pages::livez, .needs_token = false, .is_for_all = true},
        {.path = "/readyz", .answer = &Pages::readyz, .needs_token = false, .is_for_all = true},
        {.path = "/v1/check/", .answer = &Pages::check, .methods = {}},
+       {.path = "/v1/fleet/row/", .answer = &Pages::row, .methods = kPost},
        {.path = "/-/reload", .answer = &Pages::reload, .methods = kPost},
        {.path = "/status", .answer = &Pages::status},
        {.path = "/history", .answer = &Pages::history},
@@ -221,6 +224,30 @@ Response Pages::reload(const ParsedRequest& request) {
   }
   return {
       .status = is_loaded ? 200U : 422U, .body = std::move(body), .content_type = http::kPlainText};
+}
+
+// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members
+Response Pages::row(const ParsedRequest& request) {
+  const auto segments = http::decoded_segments(request.path);
+  if (!segments || segments->size() != 2) {
+    return refusal(400, "bad_row", "A row is asked for by its namespace and how that is defined.");
+  }
+  const guard::Process* const process = parts_.guard.parts().process;
+  if (process == nullptr || process->rows == nullptr) {
+    return refusal(503, "no_source", "This guard has no source that could be asked.");
+  }
+  const auto answer = process->rows->ask({.ns = segments->front(),
+                                          .definition = segments->back(),
+                                          .identity = std::string(request.body),
+                                          .since = request.since});
+  if (!answer) {
+    return {.is_to_come = true};
+  }
+  json::object body{{"row", name_of(answer->presence)}};
+  if (!answer->why.empty()) {
+    body["why"] = text::is_utf8(answer->why) ? answer->why : text::printable(answer->why, 1000);
+  }
+  return of_json(200, body);
 }
 
 // A '?' or '#' that was not encoded would cut the identity short, and another row's be judged.

@@ -16,6 +16,10 @@
 //                                       percent-encoded ('/' is %2F)
 //   POST /v1/check/NAMESPACE            a list of identities (views/check.h) -> a list of
 //                                       booleans: may it exist?
+//   POST /v1/fleet/row/NAMESPACE/DEFINITION
+//                                       of a guard that follows this one: whether the database has
+//                                       the row whose identity is the body (app/row_desk.h):
+//                                       {"row": "present"}, "absent", or "unknown" and "why"
 //   POST /-/reload                      reads the configuration file again: 200 and, a line each,
 //                                       what needs a restart; 422 and what is wrong: all is as
 //                                       before (guard/process.h). As text, when it has ended
@@ -103,6 +107,7 @@ class Pages {
   http::Response history(const ParsedRequest& request);
   http::Response metrics(const ParsedRequest& request);
   http::Response reload(const ParsedRequest& request);
+  http::Response row(const ParsedRequest& request);
   http::Response check_one(std::uint32_t ns, std::string_view path);
   http::Response check_list(std::uint32_t ns, std::string_view body);
 

@@ -104,6 +104,8 @@ SettingsAsRead::SettingsAsRead(const config::Config& config) : config_(config) {
           if constexpr (requires { kind.password_file; }) {
             look_at(kind.password_file);
             look_at(kind.ca_file);
+          } else if constexpr (requires { kind.builder_token_file; }) {
+            look_at(kind.builder_token_file);
           }
         },
         source.kind);
@@ -345,6 +347,7 @@ void Assembly::describe_process() {
   process.version = CUCKOOGUARD_VERSION;
   process.started_at = io::now_since_boot();
   process.reloads = &reloads_;
+  process.rows = &rows_;
   process.nodes = topology_ ? &topology_->nodes() : nullptr;
   process.operators.on_change =
       [this](std::string_view user, std::string_view ns, std::string_view what) {
@@ -638,7 +641,8 @@ void Assembly::verify() {
                           .guarded = generation_->guarded(0, endpoints_.facts()),
                           .reader = epochs_.reader(worker_count_ + 1),
                           .sources = generation_->sources(),
-                          .contradictions = generation_->contradictions()});
+                          .contradictions = generation_->contradictions(),
+                          .rows = rows_});
   verification_->start();
 }
 

@@ -48,6 +48,7 @@
 #include "app/guests.h"
 #include "app/kept_overlays.h"
 #include "app/load_report.h"
+#include "app/row_desk.h"
 #include "app/source_list.h"
 #include "app/supervisor.h"
 #include "app/tls_sides.h"
@@ -146,7 +147,8 @@ class ContradictionChecker {
   keyspace::IdentityBuffer scratch_;
 };
 
-// The thread that looks into contradictions and for attacks, and logs what it finds.
+// The thread that looks into contradictions and for attacks, and logs what it finds. In between it
+// asks the source what followers want to know (row_desk.h).
 //
 //   event=hidden_row    each one, at most one per two seconds
 //   event=hidden_value, event=contradiction_unknown, event=late_row
@@ -178,6 +180,7 @@ class Verification {
     filter::Epochs::Reader& reader;  // its own
     const SourceList& sources;
     guard::Contradictions& contradictions;
+    RowDesk& rows;
   };
 
   explicit Verification(const Parts& parts);
@@ -197,6 +200,7 @@ class Verification {
   void run(const std::stop_token& stop);
   filter::Finding look_up(std::uint32_t ns, const keyspace::Lookup& found);
   source::RowPresence ask(std::uint32_t ns, std::string_view identity);
+  source::RowAnswer answer(const guard::RowQuestion& question, const std::stop_token& stop);
   void log(const guard::Contradictions::Key& key, guard::Cause cause);
   void look_for_attacks();
   void look_at_log();
@@ -211,8 +215,6 @@ class Verification {
     TimePoint quiet_until{};
   };
   std::map<std::uint32_t, Hidden> hidden_;  // just behind their commit
-  std::mutex mutex_;                        // for the pause alone
-  std::condition_variable_any woken_;
   std::jthread thread_;
 };
 
@@ -434,6 +436,7 @@ class Assembly {
   std::vector<std::string> refusals_;
   std::optional<source::StorageDirectory> storage_;
   ReloadThread reloads_;
+  RowDesk rows_;
   Generation::Environment environment_;
   std::unique_ptr<Generation> generation_;
   std::unique_ptr<Generation> retiring_;  // the one before, until nobody is in it any more

@@ -245,7 +245,13 @@ void Generation::describe(const Environment& environment) {
     process_.origins.push_back({.source = space.definition.source.name,
                                 .max_lag = space.definition.source.max_lag,
                                 .since = space.since});
-    source_list_.feeds(ns, space.source->source(), space.source->number_of(space.definition.name));
+    const bool is_published = &space.source->publication() != &source::Publication::none();
+    source_list_.feeds(ns,
+                       space.source->source(),
+                       space.source->number_of(space.definition.name),
+                       is_published ? source::published_definition(
+                                          {ground_->keyspace, ns, settings, *space.filter})
+                                    : std::string());
   }
   for (const config::Source& settings : config().sources) {
     for (const Space& space : spaces_) {

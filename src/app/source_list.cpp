@@ -45,6 +45,19 @@ source::RowAnswer SourceList::look_up_row(std::uint32_t ns,
              : found->second.source->look_up_row(found->second.its_number, identity, stop);
 }
 
+source::RowAnswer SourceList::look_up_published(std::uint32_t ns,
+                                                std::string_view definition,
+                                                std::string_view identity,
+                                                const std::stop_token& stop) const {
+  const auto found = fed_.find(ns);
+  if (found == fed_.end() || found->second.definition.empty()) {
+    return {.why = "the guard that was asked does not publish this namespace's source"};
+  }
+  return found->second.definition == definition
+             ? look_up_row(ns, identity, stop)
+             : source::RowAnswer{.why = "its builder has it with other keys, tables or conditions"};
+}
+
 guard::SourceStatus SourceList::status(std::size_t source) const {
   const Entry& entry = entries_.at(source);
   guard::SourceStatus all = entry.running.front()->status();

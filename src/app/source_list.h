@@ -5,7 +5,7 @@
 // its own, next to those that continue (generation.h). Their state is the gravest one, and a
 // position is reached when all have reached it.
 //
-// Threads: add() and feeds() before it is shared, the rest any, look_up_row() one at a time.
+// Threads: add() and feeds() before it is shared, the rest any, look-ups of rows one at a time.
 // Lifetimes: the sources outlive it. Unused sources are not listed.
 #pragma once
 
@@ -29,15 +29,24 @@ class SourceList final : public guard::SourceView {
            std::string_view type,
            source::Source& source,
            const source::Publication& publication = source::Publication::none());
-  // The namespace `ns` is read by this source, which knows it as `its_number`.
-  void feeds(std::uint32_t ns, source::Source& source, std::uint32_t its_number) {
-    fed_[ns] = {&source, its_number};
+  // The namespace `ns` is read by this source, which knows it as `its_number`. `definition`: as it
+  // is published; empty: it is not.
+  void feeds(std::uint32_t ns,
+             source::Source& source,
+             std::uint32_t its_number,
+             std::string definition = {}) {
+    fed_[ns] = {&source, its_number, std::move(definition)};
   }
 
   // source::Source::look_up_row() of the source that reads the namespace.
   source::RowAnswer look_up_row(std::uint32_t ns,
                                 std::string_view identity,
                                 const std::stop_token& stop) const;
+  // The same for a guard that follows, whose namespace is defined so.
+  source::RowAnswer look_up_published(std::uint32_t ns,
+                                      std::string_view definition,
+                                      std::string_view identity,
+                                      const std::stop_token& stop) const;
 
   std::size_t size() const override { return entries_.size(); }
   std::string_view name(std::size_t source) const override { return entries_.at(source).name; }
@@ -54,6 +63,7 @@ class SourceList final : public guard::SourceView {
   struct Feeding {
     source::Source* source;
     std::uint32_t its_number;
+    std::string definition;
   };
 
   std::vector<Entry> entries_;

@@ -152,9 +152,18 @@ void Verification::run(const std::stop_token& stop) {
       advise_at = now + kAdviseEvery;
       advise();
     }
-    std::unique_lock lock(mutex_);
-    woken_.wait_for(lock, stop, kStepEvery, [] { return false; });
+    parts_.rows.serve(
+        [this](const auto& question, const auto& until) { return answer(question, until); },
+        kStepEvery,
+        stop);
   }
+}
+
+source::RowAnswer Verification::answer(const guard::RowQuestion& question,
+                                       const std::stop_token& stop) {
+  const auto ns = parts_.guarded.keyspace.find(question.ns);
+  return ns ? parts_.sources.look_up_published(*ns, question.definition, question.identity, stop)
+            : source::RowAnswer{.why = "its builder has no such namespace"};
 }
 
 void Verification::look_for_attacks() {

@@ -217,8 +217,17 @@ constexpr auto kBloom =
         ReadApart{"reload"})
         .checked_by(check_bloom);
 
-constexpr auto kFollowedFleet = section_of<FleetSource>(
-    "sources.* of type fleet", value("name", &FleetSource::name, parse_text).required());
+constexpr auto kFollowedFleet =
+    section_of<FleetSource>("sources.* of type fleet",
+                            value("name", &FleetSource::name, parse_text).required(),
+                            list("builder", &FleetSource::builder, parse_address),
+                            text("builder_token_file", &FleetSource::builder_token_file))
+        .checked_by([](const Section& section, FleetSource& followed) {
+          if (!followed.builder_token_file.empty() && followed.builder.empty()) {
+            section.report(section.place_of("builder_token_file"),
+                           "builder_token_file is of no use without builder");
+          }
+        });
 
 constexpr std::array kOfEachType = {kSqlite.keys(),
                                     kMysql.keys(),

@@ -156,6 +156,10 @@ inline constexpr std::size_t kFleetKeysMax = 2;
 // What another guard publishes of its source.
 struct FleetSource {
   std::string name;  // of that source
+  // The admin servers of guards that publish it; empty: rows are not asked for, and snapshots are
+  // Redis's alone.
+  std::vector<Address> builder;
+  std::string builder_token_file;  // read again for every request
   Fleet fleet;
 
   bool operator==(const FleetSource&) const = default;

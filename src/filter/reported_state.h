@@ -96,4 +96,16 @@ enum class Reached : std::uint8_t {
   not_followed,    // the source has no positions: it is read again as a whole
 };
 
+// Whether the database has a row, as its source has heard from it.
+enum class RowPresence : std::uint8_t { present, absent, unknown };
+inline constexpr std::array<std::string_view, 3> kRowPresenceNames{"present", "absent", "unknown"};
+constexpr std::string_view name_of(RowPresence presence) {
+  return kRowPresenceNames.at(static_cast<std::size_t>(presence));
+}
+
+struct RowAnswer {
+  RowPresence presence = RowPresence::unknown;
+  std::string why{};  // if unknown; for people
+};
+
 }  // namespace cuckooguard::filter

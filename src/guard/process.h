@@ -119,6 +119,28 @@ class Reloads {
   ~Reloads() = default;
 };
 
+// Whether the database has a row, for guards that follow this one (POST /v1/fleet/row).
+//
+// Threads: any; no call waits for the database. Errors: an answer that says `unknown`, and why.
+// Limits: one question at a time is put to a database, and few wait.
+struct RowQuestion {
+  std::string ns{};          // by its name
+  std::string definition{};  // source::published_definition() of who asks
+  std::string identity{};
+  std::chrono::steady_clock::time_point since{};  // of the request
+
+  bool operator==(const RowQuestion&) const = default;
+};
+
+class RowQuestions {
+ public:
+  // Nothing: it is asked; ask again, the same question.
+  virtual std::optional<filter::RowAnswer> ask(const RowQuestion& question) = 0;
+
+ protected:
+  ~RowQuestions() = default;
+};
+
 // Where a namespace's rows come from.
 struct NamespaceOrigin {
   std::string source{};  // its name
@@ -151,6 +173,7 @@ struct Process {
   Contradictions* contradictions = nullptr;  // null: nobody asks the source; they are counted alone
   Operators operators{};
   Reloads* reloads = nullptr;          // null: the configuration stays as it is
+  RowQuestions* rows = nullptr;        // null: followers are told nothing
   std::vector<const Guard*> guards{};  // one per worker; complete before the first client comes
   std::vector<std::function<std::optional<Complaint>()>> complaints{};  // any thread
   // For key_hash() alone: what is shown to people must say nothing of how filters hash.

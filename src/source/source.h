@@ -84,12 +84,8 @@ class Observer : boost::noncopyable {
 using filter::Reached;
 using filter::SourceStatus;
 
-enum class RowPresence : std::uint8_t { present, absent, unknown };
-
-struct RowAnswer {
-  RowPresence presence = RowPresence::unknown;
-  std::string why{};  // if unknown; for people
-};
+using filter::RowAnswer;
+using filter::RowPresence;
 
 class Source : boost::noncopyable {
  public:

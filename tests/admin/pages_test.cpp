@@ -115,6 +115,40 @@ TEST_F(PagesTest, a_list_is_answered_in_its_order) {
               StartsWith(R"({"error":"bad_list","message":"Element 1 of the list)"));
 }
 
+class ToldRows final : public guard::RowQuestions {
+ public:
+  std::optional<filter::RowAnswer> ask(const guard::RowQuestion& question) override {
+    asked = question;
+    return answer;
+  }
+  guard::RowQuestion asked;
+  std::optional<filter::RowAnswer> answer;
+};
+
+TEST_F(PagesTest, a_row_is_asked_for_by_any_bytes_and_the_answer_is_to_come) {
+  using filter::RowPresence;
+  EXPECT_EQ(post("/v1/fleet/row/users/12", "7").status, 503U) << "there is nobody to ask";
+  ToldRows rows;
+  shop_.process.rows = &rows;
+  const std::string identity("a\0/%41?\xff", 8);
+  EXPECT_TRUE(post("/v1/fleet/row/a%2Fb/12", identity).is_to_come);
+  EXPECT_EQ(rows.asked,
+            (guard::RowQuestion{.ns = "a/b", .definition = "12", .identity = identity}));
+  rows.answer = {.presence = RowPresence::present};
+  EXPECT_EQ(post("/v1/fleet/row/users/12", "7").body, "{\"row\":\"present\"}\n");
+  rows.answer = {.presence = RowPresence::absent};
+  const http::Response absent = post("/v1/fleet/row/users/12", "7");
+  EXPECT_EQ(absent.body, "{\"row\":\"absent\"}\n");
+  EXPECT_EQ(absent.status, 200U) << "404 is kept for /v1/check";
+  rows.answer = {.why = "gone\xff"};
+  EXPECT_EQ(post("/v1/fleet/row/users/12", "7").body,
+            "{\"row\":\"unknown\",\"why\":\"\\\"gone\\\\xff\\\"\"}\n");
+  for (const char* const target :
+       {"/v1/fleet/row/users", "/v1/fleet/row/users/12/3", "/v1/fleet/row/%zz/12"}) {
+    EXPECT_EQ(post(target, "7").status, 400U) << target;
+  }
+}
+
 TEST_F(PagesTest, each_page_has_its_methods_and_says_which) {
   const auto allow = [&](std::string_view method, std::string_view target) {
     const http::Response response = pages_.answer({.method = method, .target = target});
@@ -125,6 +159,7 @@ TEST_F(PagesTest, each_page_has_its_methods_and_says_which) {
   EXPECT_EQ(allow("GET", "/v1/check/users"), "POST");
   EXPECT_EQ(allow("DELETE", "/v1/check/users"), "POST");
   EXPECT_EQ(allow("POST", "/livez"), "GET, HEAD");
+  EXPECT_EQ(allow("GET", "/v1/fleet/row/users/12"), "POST");
   EXPECT_EQ(allow("get", "/readyz"), "GET, HEAD") << "methods have a case";
   EXPECT_EQ(pages_.answer({.method = "HEAD", .target = "/v1/check/users/500"}).status, 404U);
 }
@@ -140,6 +175,7 @@ TEST_F(PagesTest, without_the_token_nothing_is_told_but_life_and_readiness) {
   for (const char* const target : {"/v1/check/users/500",
                                    "/v1/check/users",
                                    "/v1/check/nobody/1",
+                                   "/v1/fleet/row/users/12",
                                    "/page.html",
                                    "/history",
                                    "/metrics",

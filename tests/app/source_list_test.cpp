@@ -16,6 +16,14 @@ class ToldSource final : public source::Source {
     return position == "0-1-75" ? answer : source::Reached::not_a_position;
   }
 
+  source::RowAnswer look_up_row(std::uint32_t ns,
+                                std::string_view identity,
+                                const std::stop_token& /*stop*/) override {
+    looked_up += std::to_string(ns) + ":" + std::string(identity) + " ";
+    return {.presence = source::RowPresence::absent};
+  }
+
+  std::string looked_up;
   source::SourceStatus told;
   source::Reached answer = source::Reached::not_yet;
 };
@@ -43,6 +51,22 @@ TEST(SourceList, tells_the_guard_what_each_source_says_of_itself) {
   EXPECT_EQ(told.position, "0-1-75");
   EXPECT_EQ(told.proven_at, guard::TimePoint(seconds(5)));
   EXPECT_EQ(told.losses, 3U);
+}
+
+TEST(SourceList, looks_rows_up_for_followers_only_if_they_define_the_namespace_as_it_is_published) {
+  ToldSource shop;
+  SourceList list;
+  list.feeds(0, shop, 4);
+  list.feeds(1, shop, 7, "123");
+  EXPECT_EQ(list.look_up_published(1, "123", "id", {}).presence, source::RowPresence::absent);
+  for (const auto& [ns, definition] :
+       {std::pair(0, ""), std::pair(0, "123"), std::pair(1, ""), std::pair(1, "124"), {2, "123"}}) {
+    const auto answer =
+        list.look_up_published(static_cast<std::uint32_t>(ns), definition, "id", {});
+    EXPECT_EQ(answer.presence, source::RowPresence::unknown) << ns << definition;
+    EXPECT_FALSE(answer.why.empty());
+  }
+  EXPECT_EQ(shop.looked_up, "7:id ");
 }
 
 TEST(SourceList, shows_what_a_publication_says_behind_what_its_source_says) {

@@ -59,7 +59,8 @@ inline const std::array<SourceExample, std::variant_size_v<SourceOfType>> kSourc
           const auto& bloom = std::get<BloomSource>(other);
           return BloomSource{.format = &foreign::kGoZero, .key = bloom.key, .bits = bloom.bits};
         }},
-    SourceExample{.yaml = "  sidecar: { type: fleet, name: 'a b', max_lag: 3s }\n",
+    SourceExample{.yaml = "  sidecar: { type: fleet, name: 'a b', max_lag: 3s, builder: [b:1, "
+                          "'[::1]:2'], builder_token_file: /t }\n",
                   .defaults = [](const SourceOfType& other) -> SourceOfType {
                     const auto& followed = std::get<FleetSource>(other);
                     return FleetSource{.name = followed.name, .fleet = followed.fleet};

@@ -116,6 +116,8 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"sources.* of type postgres", "publish", "redi", "did you mean \"redis\"?"},
     {"sources.* of type fleet", "type", "fleets", "did you mean \"fleet\"?"},
     {"sources.* of type fleet", "name", "\"\"", "is empty"},
+    {"sources.* of type fleet", "builder", "shop-builder", "has no port: write host:port"},
+    {"sources.* of type fleet", "builder_token_file", "", ""},
     {"sources.* of type fleet", "max_lag", "2h", "must be from 10ms to 1h"},
     {"sources.* of type fleet", "strict_every", "2s", "must be auto, or from 1ms to 1s"},
     {"sources.* of type fleet", "strict_hold", "2s", "must be from 1ms to max_lag"},

@@ -204,7 +204,8 @@ def findings():
 
     paths = set(re.findall(r'\{\.path = "([^"]+)"', text_of("src/admin/pages.cpp")))
     pages = re.findall(r"^(?:GET|POST) (/\S*)", text_of("docs/http.md"), re.MULTILINE)
-    named = {"/v1/check/" if page.startswith("/v1/check/") else page for page in pages}
+    with_more = [path for path in paths if path.endswith("/") and path != "/"]
+    named = {next((path for path in with_more if page.startswith(path)), page) for page in pages}
     yield from compare("page", paths, named, "docs/http.md")
 
 

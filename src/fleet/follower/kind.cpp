@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "follower/builder_client.h"
 #include "follower/follower.h"
 #include "text/try.h"
 
@@ -21,7 +22,17 @@ std::vector<Refusal> check(const config::Source& settings,
   if (auto keys = VerifyingKeys::load(own(settings).fleet.public_key_files); !keys) {
     return {{.what = "fleet.public_key_files: " + keys.error()}};
   }
+  const std::string& token = own(settings).builder_token_file;
+  if (const auto word = http::BearerToken(token).read(); !token.empty() && !word) {
+    return {{.what = "builder_token_file " + token + ": " + word.error()}};
+  }
   return {};
+}
+
+std::shared_ptr<const BuilderClient> client_of(const config::FleetSource& settings) {
+  return settings.builder.empty()
+             ? nullptr
+             : std::make_shared<const BuilderClient>(settings.builder, settings.builder_token_file);
 }
 
 std::expected<source::SourceParts, std::vector<Refusal>> make(
@@ -31,18 +42,22 @@ std::expected<source::SourceParts, std::vector<Refusal>> make(
   if (!keys) {
     return std::unexpected(std::vector{Refusal{.what = "fleet.public_key_files: " + keys.error()}});
   }
-  return source::SourceParts{.follower = std::make_unique<Follower>(
-                                 Follower::Settings{.source = making.settings.name,
-                                                    .fleet = settings.name,
-                                                    .prefix = settings.fleet.prefix,
-                                                    .keys = *std::move(keys),
-                                                    .redis = making.redis,
-                                                    .observer = making.observer,
-                                                    .asking = making.asking(Follower::kAskEvery),
-                                                    .kinds = making.kinds,
-                                                    .storage = making.storage.directory},
-                                 making.feeds(),
-                                 making.clock)};
+  const auto builder = client_of(settings);
+  return source::SourceParts{
+      .follower = std::make_unique<Follower>(
+          Follower::Settings{.source = making.settings.name,
+                             .fleet = settings.name,
+                             .prefix = settings.fleet.prefix,
+                             .keys = *std::move(keys),
+                             .redis = making.redis,
+                             .observer = making.observer,
+                             .asking = making.asking(Follower::kAskEvery),
+                             .kinds = making.kinds,
+                             .storage = making.storage.directory},
+          making.feeds(),
+          making.clock),
+      .rows = builder == nullptr ? nullptr
+                                 : std::make_unique<BuilderRows>(builder, making.copied_targets())};
 }
 
 constexpr const char* kIsBuilders = "the tables of a fleet are its builder's: ask that one";
