@@ -1,5 +1,6 @@
 // What followers of a fleet ask a builder's admin server: rows of the database, of which they see
-// values in Redis that no filter has. Real guards, a real database, a real Redis.
+// values in Redis that no filter has, and snapshots that are not in Redis. Real guards, a real
+// database, a real Redis.
 
 #include <atomic>
 #include <csignal>
@@ -37,10 +38,11 @@ class FleetOverHttp : public GuardedMariaDb {
     std::filesystem::permissions(folder_ / "secret", kSecretIsPrivate);
     write("token", "word\n");
     run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY, deleted_at DATETIME)");
-    run("INSERT INTO user (id) VALUES (1), (2)");
+    make_rows();
     start(builder_yaml());
   }
 
+  virtual void make_rows() { run("INSERT INTO user (id) VALUES (1), (2)"); }
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
   }
@@ -57,14 +59,14 @@ class FleetOverHttp : public GuardedMariaDb {
                          .source = source,
                          .namespaces = guarded.yaml(),
                          .more = more + "fleet: { signing_key_file: " + keys_.private_path() +
-                                 ", public_key_files: " + keys_.public_path() +
+                                 ", public_key_files: " + keys_.public_path() + snapshots_ +
                                  " }\nstorage: { secret_file: " + file("secret") + storage + " }\n"}
         .yaml();
   }
-  std::string builder_yaml() const {
+  std::string builder_yaml(const std::string& name = "one") const {
     return yaml(mysql_source(unix_address(*server_), kMaxLag, ", publish: redis"),
                 "admin: { address: \"127.0.0.1:0\", token_file: " + file("token") + " }\n",
-                ", directory: " + file("one"));
+                ", directory: " + file(name));
   }
   std::string asking(const std::string& token = "token") const {
     return ", builder: \"127.0.0.1:" + std::to_string(admin_port(*guard_)) +
@@ -105,6 +107,7 @@ class FleetOverHttp : public GuardedMariaDb {
   }
 
   fleet::KeyFiles keys_;
+  std::string snapshots_;
 };
 
 // What is not logged is in no filter.
@@ -166,6 +169,63 @@ TEST_F(FleetOverHttp, a_database_that_hangs_holds_up_no_page_of_the_builder) {
   EXPECT_GT(pages, 10);
   EXPECT_TRUE(eventually(
       [&] { return ask_builder("users/" + definition, "1").body == "{\"row\":\"present\"}\n"; }));
+}
+
+class FleetWithoutPiecesInRedis : public FleetOverHttp {
+ protected:
+  void prepare() override {
+    snapshots_ = ", snapshots: http";
+    FleetOverHttp::prepare();
+  }
+  void make_rows() override {
+    run("INSERT INTO user (id) SELECT seq FROM seq_1_to_700000");  // of more than one piece
+  }
+  bool has_pieces() { return redis_->call({"KEYS", "*:piece:*"}) != "*0\r\n"; }
+  static std::string at_admin_of(const GuardProcess& guard) {
+    return "127.0.0.1:" + std::to_string(admin_port(guard));
+  }
+};
+
+TEST_F(FleetWithoutPiecesInRedis, followers_fetch_snapshots_from_their_builder) {
+  const GuardProcess follows = follower(asking());
+  EXPECT_FALSE(has_pieces());
+  const auto published = manifest();
+  ASSERT_TRUE(published && published->snapshots.size() == 1);
+  EXPECT_GT(published->snapshots[0].bytes, fleet::kPieceBytes);
+  EXPECT_EQ(info_field(follows, "users", "items"), "700000");
+}
+
+TEST_F(FleetWithoutPiecesInRedis, a_follower_that_does_not_know_its_builder_says_what_to_set) {
+  const GuardProcess lost = GuardProcess::on_port(yaml("type: fleet, name: shop", ""));
+  write("wrong", "wort\n");
+  const GuardProcess refused =
+      GuardProcess::on_port(yaml("type: fleet, name: shop" + asking("wrong"), ""));
+  for (const auto& [guard, why] :
+       {std::pair(&lost, "set `builder` of this source"),
+        std::pair(&refused, "HTTP 401: This is not the token in admin.token_file.")}) {
+    EXPECT_TRUE(eventually([&] { return info_field(*guard, "users", "why").contains(why); }))
+        << info_field(*guard, "users", "why") << guard->log();
+    EXPECT_EQ(info_field(*guard, "users", "fresh"), "0");
+  }
+}
+
+TEST_F(FleetWithoutPiecesInRedis, who_begins_after_a_builder_was_killed_has_the_other_ones) {
+  const GuardProcess before = follower(asking());
+  const GuardProcess second = GuardProcess::on_port(builder_yaml("two"));
+  ASSERT_TRUE(becomes(second, "fresh", "1")) << second.log();
+  const std::string both = ", builder: [\"" + at_admin_of(*guard_) + "\", \"" +
+                           at_admin_of(second) + "\"], builder_token_file: " + file("token");
+  const std::string name = manifest().value().snapshots.at(0).name;
+  guard_->kill();
+  run("INSERT INTO user (id) VALUES (700001)");
+  ASSERT_TRUE(eventually([&] {
+    const auto now = manifest();
+    return now && now->snapshots.size() == 1 && now->snapshots[0].name != name;
+  })) << second.log();
+  EXPECT_TRUE(becomes(before, "fresh", "1")) << before.log();
+  const GuardProcess after = follower(both);
+  EXPECT_EQ(info_field(after, "users", "items"), "700001");
+  EXPECT_FALSE(has_pieces());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <boost/json.hpp>
 
+#include "text/number.h"
 #include "text/printable.h"
 #include "text/utf8.h"
 #include "views/metrics.h"
@@ -65,6 +66,7 @@ const Pages::Page* Pages::find(std::string_view path) {
        {.path = "/readyz", .answer = &Pages::readyz, .needs_token = false, .is_for_all = true},
        {.path = "/v1/check/", .answer = &Pages::check, .methods = {}},
        {.path = "/v1/fleet/row/", .answer = &Pages::row, .methods = kPost},
+       {.path = "/v1/fleet/piece/", .answer = &Pages::piece},
        {.path = "/-/reload", .answer = &Pages::reload, .methods = kPost},
        {.path = "/status", .answer = &Pages::status},
        {.path = "/history", .answer = &Pages::history},
@@ -248,6 +250,20 @@ Response Pages::row(const ParsedRequest& request) {
     body["why"] = text::is_utf8(answer->why) ? answer->why : text::printable(answer->why, 1000);
   }
   return of_json(200, body);
+}
+
+// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members
+Response Pages::piece(const ParsedRequest& request) {
+  const auto segments = http::decoded_segments(request.path);
+  const auto number = segments && segments->size() == 2
+                          ? text::number_of<std::uint32_t>(segments->back())
+                          : std::nullopt;
+  const guard::Process* const process = parts_.guard.parts().process;
+  auto bytes = number && process != nullptr && process->sources != nullptr
+                   ? process->sources->piece(segments->front(), *number)
+                   : std::nullopt;
+  return bytes ? Response{.body = *std::move(bytes), .content_type = "application/octet-stream"}
+               : refusal(400, "no_piece", "This guard has no such piece of a snapshot.");
 }
 
 // A '?' or '#' that was not encoded would cut the identity short, and another row's be judged.

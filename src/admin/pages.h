@@ -20,6 +20,8 @@
 //                                       of a guard that follows this one: whether the database has
 //                                       the row whose identity is the body (app/row_desk.h):
 //                                       {"row": "present"}, "absent", or "unknown" and "why"
+//   GET  /v1/fleet/piece/SNAPSHOT/NUMBER
+//                                       for the same: 1 MiB of a filter's file at most (fleet/)
 //   POST /-/reload                      reads the configuration file again: 200 and, a line each,
 //                                       what needs a restart; 422 and what is wrong: all is as
 //                                       before (guard/process.h). As text, when it has ended
@@ -108,6 +110,7 @@ class Pages {
   http::Response metrics(const ParsedRequest& request);
   http::Response reload(const ParsedRequest& request);
   http::Response row(const ParsedRequest& request);
+  http::Response piece(const ParsedRequest& request);
   http::Response check_one(std::uint32_t ns, std::string_view path);
   http::Response check_list(std::uint32_t ns, std::string_view body);
 

@@ -417,6 +417,7 @@ std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> Runn
                                                .questions = running->questions_,
                                                .observer = running->report_,
                                                .redis = parts.redis,
+                                               .storage = parts.storage.directory,
                                                .clock = io::now_since_boot,
                                                .log = parts.log});
     if (!made) {

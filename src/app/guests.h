@@ -124,6 +124,7 @@ struct Publishing {
   filter::Questions& questions;
   source::Observer& observer;
   source::OpenRedis redis;
+  const source::StorageDirectory* storage;  // null: none
   source::Clock clock;
   log::EventLog& log;
 };

@@ -87,6 +87,18 @@ guard::SourceStatus SourceList::status(std::size_t source) const {
   return all;
 }
 
+std::optional<std::string> SourceList::piece(std::string_view snapshot,
+                                             std::uint32_t number) const {
+  for (const Entry& entry : entries_) {
+    for (const source::Publication* const publication : entry.publications) {
+      if (auto bytes = publication->piece(snapshot, number)) {
+        return bytes;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 // A text that is not a position of one is not a position of the others.
 guard::Reached SourceList::reached(std::size_t source, std::string_view position) const {
   guard::Reached all = guard::Reached::yes;

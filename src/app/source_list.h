@@ -52,6 +52,7 @@ class SourceList final : public guard::SourceView {
   std::string_view name(std::size_t source) const override { return entries_.at(source).name; }
   guard::SourceStatus status(std::size_t source) const override;
   guard::Reached reached(std::size_t source, std::string_view position) const override;
+  std::optional<std::string> piece(std::string_view snapshot, std::uint32_t number) const override;
 
  private:
   struct Entry {

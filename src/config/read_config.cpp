@@ -379,11 +379,14 @@ constexpr auto kStorage = section<Storage>(
     value("checkpoint_every", &Storage::checkpoint_every, up_to_a_day(1s, "must be from 1s to 1d"))
         .at_start());
 
+constexpr auto kSnapshots = choices_of<Snapshots>({"redis", "http"});
+
 constexpr auto kFleet =
     section<Fleet>("fleet",
                    value("prefix", &Fleet::prefix, parse_text),
                    text("signing_key_file", &Fleet::signing_key_file),
                    list("public_key_files", &Fleet::public_key_files, parse_text),
+                   choice("snapshots", &Fleet::snapshots, kSnapshots),
                    value("canary", &Fleet::canary, up_to_a_day(0s, "must be from 0s to 1d")))
         .checked_by([](const Section& section, Fleet& fleet) {
           if (fleet.prefix.find_first_of("{}") != std::string::npos) {
@@ -425,6 +428,10 @@ void join_fleet(const Section& top, Config& config) {
          "signing_key_file",
          ": openssl genpkey -algorithm ed25519 -out FILE");
     need(!is_published || !config.storage.directory.empty(), "storage", "directory", "");
+    need(!is_published || config.fleet.snapshots == Snapshots::redis || config.admin.address,
+         "admin",
+         "address",
+         ": followers fetch snapshots there (fleet.snapshots: http)");
   }
 }
 

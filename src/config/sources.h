@@ -140,11 +140,15 @@ struct BloomSource {
   bool operator==(const BloomSource&) const = default;
 };
 
+// Where a fleet's snapshots are: in Redis, or in a file of the builder's, at its admin server.
+enum class Snapshots : std::uint8_t { redis, http };
+
 // Guards of which one reads the database and the others follow it, through Redis.
 struct Fleet {
   std::string prefix = "cuckooguard:fleet";  // what Redis's keys for it begin with
   std::string signing_key_file;              // of who reads a database
   std::vector<std::string> public_key_files;
+  Snapshots snapshots = Snapshots::redis;
   // For so long some followers only compare a table's rows when it was changed; 0: none does.
   milliseconds canary{0};
 

@@ -95,6 +95,7 @@ std::string text_of(const Manifest& manifest) {
     put_text(out, snapshot.tag);
     put_digest(out, snapshot.digest);
     put_text(out, snapshot.name);
+    put(out, static_cast<std::uint8_t>(snapshot.is_at_builder));
     put(out, snapshot.bytes);
     put_text(out, snapshot.hash);
   }
@@ -109,6 +110,7 @@ Snapshot take_snapshot(Cursor& cursor) {
   snapshot.tag = cursor.take_text();
   snapshot.digest = take_digest(cursor);
   snapshot.name = cursor.take_text();
+  snapshot.is_at_builder = cursor.take<std::uint8_t>() != 0;
   snapshot.bytes = cursor.take<std::uint64_t>();
   snapshot.hash = cursor.take_text();
   return snapshot;

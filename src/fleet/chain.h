@@ -99,7 +99,8 @@ struct Snapshot {
   std::uint64_t seq = 0;  // all up to this entry is in it,
   std::string tag{};      // and that is its tag
   Digest digest{};
-  std::string name{};  // by which it is kept
+  std::string name{};          // by which it is kept,
+  bool is_at_builder = false;  // in a file of its builder's, and not in Redis
   std::uint64_t bytes = 0;
   std::string hash{};  // of them
 

@@ -86,6 +86,11 @@ class SourceView {
   virtual std::string_view name(std::size_t source) const = 0;
   virtual SourceStatus status(std::size_t source) const = 0;
   virtual Reached reached(std::size_t source, std::string_view position) const = 0;
+  // source::Publication::piece(), of whichever source has that snapshot.
+  virtual std::optional<std::string> piece(std::string_view /*snapshot*/,
+                                           std::uint32_t /*number*/) const {
+    return std::nullopt;
+  }
 
  protected:
   ~SourceView() = default;

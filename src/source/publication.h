@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -67,6 +68,11 @@ class Publication : boost::noncopyable {
   virtual bool wants_cut(Table /*table*/) const { return false; }
   virtual void cut(Table /*table*/, const filter::Digest& /*digest*/) {}
   virtual void kept(Table /*table*/, const std::string& /*path*/) {}
+  // Of a snapshot that other guards fetch here, the bytes of one piece. Any thread.
+  virtual std::optional<std::string> piece(std::string_view /*snapshot*/,
+                                           std::uint32_t /*number*/) const {
+    return std::nullopt;
+  }
 
   static Publication& none();  // to nobody
 };

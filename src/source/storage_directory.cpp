@@ -22,6 +22,7 @@ constexpr std::string_view kNodesName = "cluster-nodes";
 constexpr std::string_view kFilledName = "filled";
 constexpr std::string_view kOverlaysName = "overlays";
 constexpr std::string_view kPositionEnding = ".position";
+constexpr std::string_view kSnapshotEnding = ".snapshot";
 constexpr std::size_t kNameBytesMax = 200;
 
 std::string reason(int error) {
@@ -134,6 +135,30 @@ std::string StorageDirectory::position_path(std::string_view source) const {
   std::string name;
   append_name(name, source);
   return path_ + '/' + cut(std::move(name)) + std::string(kPositionEnding);
+}
+
+std::string StorageDirectory::snapshot_path(std::string_view source, std::string_view name) const {
+  std::string file;
+  append_name(file, source);
+  file += '.';
+  append_name(file, name);
+  return path_ + '/' + cut(std::move(file)) + std::string(kSnapshotEnding);
+}
+
+std::vector<std::string> StorageDirectory::snapshots(std::string_view source) const {
+  std::string begins;
+  append_name(begins, source);
+  begins += '.';
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(path_, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(std::string_view(begins).substr(0, kNameBytesMax)) &&
+        name.ends_with(kSnapshotEnding)) {
+      paths.push_back(entry.path().string());
+    }
+  }
+  return paths;
 }
 
 std::string StorageDirectory::nodes_path() const {

@@ -5,6 +5,7 @@
 //                                         that is of another file: this one is its own
 //   DIRECTORY/SOURCE.NAMESPACE.TABLE.filter   a filter and its source's position (filter_file.h)
 //   DIRECTORY/SOURCE.position             a later one, of filters that have not changed since
+//   DIRECTORY/SOURCE.NAME.snapshot        a filter that a fleet's followers fetch (fleet/builder)
 //   DIRECTORY/overlays                    keys that were written or added a moment ago
 //   DIRECTORY/filled                      filters that applications fill
 //   DIRECTORY/cluster-nodes               which port leads to which node of a Redis Cluster
@@ -17,6 +18,7 @@
 #include <expected>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "filter/file_descriptor.h"
 #include "filter/key_hash.h"
@@ -38,6 +40,8 @@ class StorageDirectory {
                           std::string_view ns,
                           std::string_view table) const;
   std::string position_path(std::string_view source) const;
+  std::string snapshot_path(std::string_view source, std::string_view name) const;
+  std::vector<std::string> snapshots(std::string_view source) const;  // paths, of those there are
   std::string nodes_path() const;
   std::string filled_path() const;
   std::string overlays_path() const;

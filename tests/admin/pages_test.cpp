@@ -149,6 +149,40 @@ TEST_F(PagesTest, a_row_is_asked_for_by_any_bytes_and_the_answer_is_to_come) {
   }
 }
 
+TEST_F(PagesTest, a_piece_of_a_snapshot_is_its_bytes) {
+  class Pieces final : public guard::SourceView {
+   public:
+    std::size_t size() const override { return 0; }
+    std::string_view name(std::size_t /*source*/) const override { return {}; }
+    guard::SourceStatus status(std::size_t /*source*/) const override { return {}; }
+    guard::Reached reached(std::size_t /*source*/, std::string_view /*position*/) const override {
+      return guard::Reached::not_followed;
+    }
+    std::optional<std::string> piece(std::string_view snapshot,
+                                     std::uint32_t number) const override {
+      return snapshot == "a/1" && number == 12 ? std::optional(std::string("a\0b", 3))
+                                               : std::nullopt;
+    }
+  };
+  const Pieces pieces;
+  EXPECT_EQ(get("/v1/fleet/piece/a%2F1/12").status, 400U) << "there are no sources";
+  shop_.process.sources = &pieces;
+  const http::Response piece = get("/v1/fleet/piece/a%2F1/12");
+  EXPECT_EQ(piece.status, 200U);
+  EXPECT_EQ(piece.body, std::string("a\0b", 3));
+  EXPECT_EQ(piece.content_type, "application/octet-stream");
+  for (const char* const target : {"/v1/fleet/piece/a%2F1/13",
+                                   "/v1/fleet/piece/a%2F1/4294967308",
+                                   "/v1/fleet/piece/a%2F1/12x",
+                                   "/v1/fleet/piece/a%2F1/-1",
+                                   "/v1/fleet/piece/a%2F1",
+                                   "/v1/fleet/piece/a/1/12"}) {
+    const http::Response none = get(target);
+    EXPECT_EQ(none.status, 400U) << target;
+    EXPECT_THAT(none.body, StartsWith(R"({"error":"no_piece")")) << target;
+  }
+}
+
 TEST_F(PagesTest, each_page_has_its_methods_and_says_which) {
   const auto allow = [&](std::string_view method, std::string_view target) {
     const http::Response response = pages_.answer({.method = method, .target = target});
@@ -176,6 +210,7 @@ TEST_F(PagesTest, without_the_token_nothing_is_told_but_life_and_readiness) {
                                    "/v1/check/users",
                                    "/v1/check/nobody/1",
                                    "/v1/fleet/row/users/12",
+                                   "/v1/fleet/piece/a1/0",
                                    "/page.html",
                                    "/history",
                                    "/metrics",

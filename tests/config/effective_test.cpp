@@ -100,7 +100,7 @@ TEST(Effective, the_output_is_a_configuration_that_does_the_same) {
       "    fresh_ids: auto\n"
       "  vouchers: { keys: 'v:{code}', source: { from: list }, absent_reply: go-zero }\n"
       "fleet: { prefix: 'a fleet', signing_key_file: /fleet.key, public_key_files: [/a.pub, "
-      "/b.pub], canary: 10m }\n"
+      "/b.pub], snapshots: http, canary: 10m }\n"
       "filters:\n"
       "  named: { a: { key: 'x:y', kind: cuckoo, capacity: 7, false_positive_rate: 2%, deletes: "
       "exact }, b: {} }\n"

@@ -161,6 +161,7 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"fleet", "prefix", "\"{fleet}\"", "it has no braces"},
     {"fleet", "signing_key_file", "", ""},
     {"fleet", "public_key_files", "[]", "sources.sidecar needs fleet.public_key_files"},
+    {"fleet", "snapshots", "https", "did you mean \"http\"?"},
     {"fleet", "canary", "2d", "must be from 0s to 1d"},
     {"storage", "directory", "", ""},
     {"storage", "secret_file", "\"\"", "sources.sidecar needs storage.secret_file"},

@@ -127,6 +127,55 @@ TEST(BuilderClient, asks_the_next_one_and_that_first_from_then_on) {
   EXPECT_EQ(sure.asked, 2);
 }
 
+TEST(BuilderClient, a_piece_is_gone_only_if_each_builder_says_so) {
+  const Builder has_none(
+      [](const http::Request&) { return http::refusal(400, "no_piece", "No."); });
+  Builder has_it(says(std::string(kPieceBytes, '\0')));
+  const Builder is_busy([](const http::Request&) { return http::refusal(503, "busy", "Later."); });
+  const BuilderClient knows({has_none.address(), has_it.address()}, "");
+  EXPECT_EQ(knows.piece("a1", 12, {}), std::string(kPieceBytes, '\0'));
+  EXPECT_EQ(has_it.target, "/v1/fleet/piece/a1/12");
+  const auto gone = BuilderClient({has_none.address(), has_none.address()}, "").piece("a1", 0, {});
+  ASSERT_FALSE(gone);
+  EXPECT_TRUE(gone.error().is_gone);
+  EXPECT_THAT(gone.error().why, HasSubstr("HTTP 400: No."));
+  for (const config::Address& other : {is_busy.address(), at(harness::free_port())}) {
+    const auto missing = BuilderClient({has_none.address(), other}, "").piece("a1", 0, {});
+    ASSERT_FALSE(missing);
+    EXPECT_FALSE(missing.error().is_gone) << "that one may have it";
+    EXPECT_THAT(missing.error().why, HasSubstr(other.text())) << "of the other it is known";
+  }
+}
+
+TEST(PieceFetch, has_pieces_in_a_row_or_what_is_wrong_with_one) {
+  const Builder builder([](const http::Request& request) {
+    return request.target.ends_with("/5") ? http::refusal(400, "no_piece", "No.")
+                                          : http::Response{.body = std::string(request.target)};
+  });
+  const auto client =
+      std::make_shared<const BuilderClient>(std::vector{builder.address()}, std::string());
+  std::optional<PieceFetch::Fetched> fetched;
+  PieceFetch some(client, "a1", 3, 2);
+  ASSERT_TRUE(harness::eventually([&] { return (fetched = some.take()).has_value(); }));
+  EXPECT_EQ(*fetched, (PieceFetch::Pieces{"/v1/fleet/piece/a1/3", "/v1/fleet/piece/a1/4"}));
+  PieceFetch beyond(client, "a1", 4, 2);
+  ASSERT_TRUE(harness::eventually([&] { return (fetched = beyond.take()).has_value(); }));
+  EXPECT_FALSE(*fetched);
+}
+
+TEST(PieceFetch, ends_without_the_builder) {
+  const harness::TakenPort silent;
+  const auto client =
+      std::make_shared<const BuilderClient>(std::vector{at(silent.port())}, std::string());
+  const auto begun = harness::SteadyClock::now();
+  {
+    PieceFetch fetch(client, "a1", 0, 4);
+    EXPECT_TRUE(harness::eventually([&] { return silent.was_called(); }));
+    EXPECT_FALSE(fetch.take());
+  }
+  EXPECT_LT(harness::SteadyClock::now() - begun, BuilderClient::kPieceWithin);
+}
+
 TEST(BuilderClient, one_that_says_nothing_leaves_time_for_the_next) {
   const harness::TakenPort silent;
   const Builder builder(says("{\"row\":\"present\"}"));

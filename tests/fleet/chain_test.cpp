@@ -96,6 +96,7 @@ TEST(Manifest, is_read_as_it_was_written_and_only_if_it_was_signed) {
                                          .tag = "t",
                                          .digest = {.count = 1},
                                          .name = "n",
+                                         .is_at_builder = true,
                                          .bytes = 10,
                                          .hash = "h"}}};
   const std::string bytes = signed_manifest(manifest, files.signing());
@@ -104,6 +105,7 @@ TEST(Manifest, is_read_as_it_was_written_and_only_if_it_was_signed) {
   EXPECT_EQ(signed_manifest(*read, files.signing()), bytes);
   ASSERT_NE(read->find(kTable), nullptr);
   EXPECT_EQ(read->find(kTable)->name, "n");
+  EXPECT_TRUE(read->find(kTable)->is_at_builder);
   EXPECT_EQ(read->find(kTable + 1), nullptr);
   EXPECT_FALSE(read_manifest(bytes, KeyFiles().verifying()));
   for (std::size_t at = 0; at < bytes.size(); ++at) {

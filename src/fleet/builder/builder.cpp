@@ -39,7 +39,10 @@ Builder::Builder(Settings settings)
       keys_(settings_.prefix, settings_.name),
       name_(name_of_process()),
       publisher_(settings_.key, {}),
-      uploads_(keys_) {
+      files_(settings_.snapshots == nullptr
+                 ? nullptr
+                 : std::make_unique<SnapshotFiles>(*settings_.snapshots, settings_.name)),
+      uploads_(keys_, files_.get()) {
   publisher_.set_trials(settings_.canary > std::chrono::nanoseconds::zero());
 }
 
@@ -191,6 +194,12 @@ void Builder::kept(Table table, const std::string& path) {
     return;
   }
   const TakenCut& taken = found->second;
+  const std::string name = text::hex_of(random_bytes(8));
+  const auto file = files_ ? files_->keep(path, name) : path;
+  if (!file) {
+    settings_.on_trouble(file.error());
+    return;
+  }
   tails_[table] = appended_bytes_;
   rebuilt_.erase(table);
   on_the_way_.insert(table);
@@ -199,8 +208,9 @@ void Builder::kept(Table table, const std::string& path) {
                                 .seq = taken.cut.seq,
                                 .tag = taken.cut.tag,
                                 .digest = taken.digest,
-                                .name = text::hex_of(random_bytes(8))},
-                   .file = std::ifstream(path, std::ios::binary)});
+                                .name = name,
+                                .is_at_builder = files_ != nullptr},
+                   .file = std::ifstream(*file, std::ios::binary)});
 }
 
 // --- the thread ---
@@ -284,13 +294,14 @@ void Builder::show(std::vector<filter::SourceFact>& facts) const {
   facts.push_back({.name = "fleet_behind", .value = std::move(all_behind)});
 }
 
+bool Builder::is_publishing() const {
+  const std::scoped_lock lock(mutex_);
+  return publisher_.is_publishing();
+}
+
 Builder::Done Builder::tick(Redis& redis) {
-  bool is_publishing = false;
-  {
-    const std::scoped_lock lock(mutex_);
-    is_publishing = publisher_.is_publishing();
-  }
-  return is_publishing ? publish(redis) : follow(redis);
+  TRY(is_publishing() ? publish(redis) : follow(redis));
+  return tidy_files(redis);
 }
 
 std::expected<Builder::Meta, std::string> Builder::run_script(
@@ -488,7 +499,7 @@ Builder::Done Builder::tend_snapshots(Redis& redis) {
     const auto step = uploads_.step(redis);
     show_uploads();
     if (!step) {
-      settings_.on_trouble("a snapshot cannot be put into Redis: " + step.error());
+      settings_.on_trouble("a snapshot cannot be published: " + step.error());
       return step;
     }
     is_new = uploads_.is_idle();
@@ -592,6 +603,22 @@ Builder::Done Builder::renew_manifest(Redis& redis) {
   oldest_before_ = oldest;
   manifest_at_ = settings_.clock();
   return uploads_.stands(redis);
+}
+
+// Those that the manifest names stay, whoever has made it.
+Builder::Done Builder::tidy_files(Redis& redis) {
+  const source::TimePoint now = settings_.clock();
+  if (!files_ || now - tidied_at_ < kManifestEvery) {
+    return {};
+  }
+  tidied_at_ = now;
+  if (!is_publishing()) {
+    const resp::Value bytes = TRY(accepted(redis.ask({"GET", keys_.manifest})));
+    uploads_.adopt(read_manifest(bytes.text, settings_.keys).value_or(Manifest{}));
+    show_uploads();
+  }
+  files_->tidy(uploads_.names(), now);
+  return {};
 }
 
 void Builder::give_up_publishing() {
@@ -742,6 +769,7 @@ std::expected<std::unique_ptr<source::Publication>, std::string> make_publicatio
       .key = std::move(key),
       .keys = std::move(keys),
       .redis = made.redis,
+      .snapshots = fleet.snapshots == config::Snapshots::http ? made.storage : nullptr,
       .clock = made.clock,
       .canary = fleet.canary,
       .want_proof = [&questions = made.questions] { questions.want(); },

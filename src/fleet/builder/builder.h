@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "builder/asks.h"
+#include "builder/snapshot_files.h"
 #include "builder/uploads.h"
 #include "fleet/layout.h"
 #include "fleet/publisher.h"
@@ -71,6 +72,7 @@ class Builder final : public source::Publication {
     SigningKey key;
     VerifyingKeys keys;  // by which other builders are known
     source::OpenRedis redis;
+    const source::StorageDirectory* snapshots = nullptr;  // where they are kept; null: in Redis
     source::Clock clock;
     // For so long some followers only compare what is defined otherwise than before.
     std::chrono::nanoseconds canary{};
@@ -102,6 +104,9 @@ class Builder final : public source::Publication {
   bool wants_cut(Table table) const override;
   void cut(Table table, const filter::Digest& digest) override;
   void kept(Table table, const std::string& path) override;
+  std::optional<std::string> piece(std::string_view snapshot, std::uint32_t number) const override {
+    return files_ ? files_->piece(snapshot, number) : std::nullopt;
+  }
 
  private:
   using Redis = source::RedisSession;
@@ -155,6 +160,7 @@ class Builder final : public source::Publication {
   Done forget_lost(Redis& redis, Manifest& manifest);
   Done see_policy(Redis& redis);
   Done renew_manifest(Redis& redis);
+  Done tidy_files(Redis& redis);
   void give_up_publishing();
   Done follow(Redis& redis);
   Done read_log(Redis& redis);
@@ -164,6 +170,7 @@ class Builder final : public source::Publication {
   bool is_tail_long(TableId table) const;
   void become(const std::string& what);
   bool is_proving() const;
+  bool is_publishing() const;
   void forget_all(Redis& redis);
 
   Settings settings_;
@@ -186,12 +193,14 @@ class Builder final : public source::Publication {
   Asks asks_;
 
   // The thread's.
+  std::unique_ptr<SnapshotFiles> files_;  // null: they are in Redis
   Uploads uploads_;
   std::unique_ptr<Chain> chain_;  // while another one publishes
   Meta seen_;
   source::TimePoint seen_at_{};
   source::TimePoint said_at_{};
   source::TimePoint manifest_at_{};
+  source::TimePoint tidied_at_{};
   std::map<TableId, source::TimePoint> cut_again_at_;
   struct Trial {
     source::TimePoint began_at{};

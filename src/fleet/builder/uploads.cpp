@@ -26,6 +26,9 @@ Uploads::Done Uploads::put_piece(Redis& redis, Upload& upload) {
   }
   upload.hashes += hash_of(piece);
   upload.snapshot.bytes += piece.size();
+  if (upload.snapshot.is_at_builder) {
+    return {};
+  }
   TRY(accepted(redis.ask(
       {"SET", keys_.piece(upload.snapshot.name, upload.pieces++), piece, "EX", kPieceStays})));
   return {};
@@ -51,8 +54,24 @@ void Uploads::adopt(const Manifest& manifest) {
   standing_.clear();
   kept_ = manifest.snapshots;
   for (const Snapshot& snapshot : manifest.snapshots) {
-    standing_[snapshot.table] = snapshot;
+    if (!snapshot.is_at_builder || has_file(snapshot)) {
+      standing_[snapshot.table] = snapshot;
+    }
   }
+}
+
+std::set<std::string> Uploads::names() const {
+  std::set<std::string> names;
+  for (const Upload& upload : waiting_) {
+    names.insert(upload.snapshot.name);
+  }
+  for (const auto& [table, snapshot] : standing_) {
+    names.insert(snapshot.name);
+  }
+  for (const Snapshot& snapshot : kept_) {
+    names.insert(snapshot.name);
+  }
+  return names;
 }
 
 Uploads::Done Uploads::stands(Redis& redis) {
@@ -88,7 +107,7 @@ std::expected<bool, std::string> Uploads::is_whole(Redis& redis, const Snapshot&
       return false;
     }
   }
-  return true;
+  return !snapshot.is_at_builder || has_file(snapshot);
 }
 
 }  // namespace cuckooguard::fleet

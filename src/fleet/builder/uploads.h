@@ -1,4 +1,5 @@
-// Snapshots on their way into Redis, and those that can be had there.
+// Snapshots on their way into Redis, and those that can be had there; or with files in which they
+// are kept (snapshot_files.h), those that are read for their hashes, and can be had of these.
 //
 //   add(snapshot, file) ─▶ step() … ─▶ standing() of a manifest ─▶ stands()
 //
@@ -15,9 +16,11 @@
 #include <expected>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "builder/snapshot_files.h"
 #include "fleet/chain.h"
 #include "fleet/layout.h"
 #include "source/source_kind.h"
@@ -33,7 +36,9 @@ class Uploads {
   using Done = std::expected<void, std::string>;
   using Redis = source::RedisSession;
 
-  explicit Uploads(const Keys& keys) : keys_(keys) {}
+  // `files`: null: into Redis.
+  explicit Uploads(const Keys& keys, const SnapshotFiles* files = nullptr)
+      : keys_(keys), files_(files) {}
 
   // Of a file that is open, so that another one may take its place.
   void add(Snapshot snapshot, std::ifstream file);
@@ -43,7 +48,8 @@ class Uploads {
   Done step(Redis& redis);
   void give_up() { waiting_.clear(); }
 
-  // The snapshots of a manifest that another builder has made.
+  // The snapshots of a manifest that another builder has made; those that are in files of its own
+  // cannot be had here.
   void adopt(const Manifest& manifest);
   void forget(TableId table) { standing_.erase(table); }
   // Of a log that is over.
@@ -55,6 +61,8 @@ class Uploads {
   const std::map<TableId, Snapshot>& standing() const { return standing_; }
   // The manifest that is there now has them: their pieces stay, and those of before go.
   Done stands(Redis& redis);
+  // All that are needed.
+  std::set<std::string> names() const;
   // Whether all its pieces are there.
   std::expected<bool, std::string> is_whole(Redis& redis, const Snapshot& snapshot) const;
 
@@ -66,12 +74,17 @@ class Uploads {
     std::string hashes{};  // of them
   };
 
+  // In Redis.
   static std::uint64_t pieces_of(const Snapshot& snapshot) {
-    return (snapshot.bytes + kPieceBytes - 1) / kPieceBytes;
+    return snapshot.is_at_builder ? 0 : (snapshot.bytes + kPieceBytes - 1) / kPieceBytes;
+  }
+  bool has_file(const Snapshot& snapshot) const {
+    return files_ != nullptr && files_->has(snapshot.name);
   }
   Done put_piece(Redis& redis, Upload& upload);
 
   const Keys& keys_;
+  const SnapshotFiles* files_;
   std::deque<Upload> waiting_;
   std::map<TableId, Snapshot> standing_;
   std::vector<Snapshot> kept_;  // whose pieces stay

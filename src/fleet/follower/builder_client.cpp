@@ -24,6 +24,7 @@ namespace beast = boost::beast;
 namespace json = boost::json;
 
 constexpr unsigned kOk = 200;
+constexpr std::string_view kNoPiece = "no_piece";  // admin/pages.cpp
 
 // One request, and the answer to it.
 class Exchange final : upstream::Connection::Owner {
@@ -188,6 +189,53 @@ source::RowAnswer BuilderClient::look_up_row(std::string_view ns,
            stop,
            hear);
   return row;
+}
+
+std::expected<std::string, BuilderClient::NoPiece> BuilderClient::piece(
+    std::string_view snapshot, std::uint64_t number, const std::stop_token& stop) const {
+  std::expected<std::string, NoPiece> piece = std::unexpected(NoPiece{.is_gone = true});
+  const auto hear = [&piece](const std::string& who, Answered answer) {
+    if (answer && answer->status == kOk) {
+      piece = std::move(answer->body);
+      return true;
+    }
+    const bool is_gone = answer && text_in(answer->body, "error") == kNoPiece;
+    if (!is_gone || piece.error().why.empty()) {
+      piece.error().why = who + why_not(answer);
+    }
+    piece.error().is_gone = piece.error().is_gone && is_gone;
+    return false;
+  };
+  ask_each({.target = "/v1/fleet/piece/" + encoded(snapshot) + "/" + std::to_string(number)},
+           kPieceWithin,
+           stop,
+           hear);
+  return piece;
+}
+
+PieceFetch::PieceFetch(std::shared_ptr<const BuilderClient> builder,
+                       std::string snapshot,
+                       std::uint64_t first,
+                       std::uint64_t count) {
+  std::packaged_task<Fetched(const std::stop_token&)> task(
+      [builder = std::move(builder), snapshot = std::move(snapshot), first, count](
+          const std::stop_token& stop) -> Fetched {
+        Pieces pieces;
+        for (std::uint64_t i = 0; i < count; ++i) {
+          pieces.push_back(TRY(builder->piece(snapshot, first + i, stop)));
+        }
+        return pieces;
+      });
+  fetched_ = task.get_future();
+  thread_ =
+      std::jthread([run = std::move(task)](const std::stop_token& stop) mutable { run(stop); });
+}
+
+std::optional<PieceFetch::Fetched> PieceFetch::take() {
+  if (fetched_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    return std::nullopt;
+  }
+  return fetched_.get();
 }
 
 source::RowLookup::Has BuilderRows::look(const source::Target& target,

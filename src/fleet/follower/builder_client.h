@@ -1,10 +1,11 @@
-// Asks builders by HTTP, at their admin servers (docs/http.md): whether the database has a row.
+// Asks builders by HTTP, at their admin servers (docs/http.md): whether the database has a row, and
+// for pieces of snapshots that it keeps in files.
 //
 // Several are asked one after the other, first who has answered last; each has its part of the
-// time.
+// time. Nothing that they say of snapshots is believed: the manifest has the hashes.
 //
 // Threads:   any; calls wait, and end soon when `stop` is requested.
-// Errors:    a sentence. Limits: kRowWithin; kAnswerBytesMax of an answer.
+// Errors:    a sentence. Limits: kRowWithin, kPieceWithin; kAnswerBytesMax of an answer.
 #pragma once
 
 #include <atomic>
@@ -12,10 +13,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <future>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "config/config.h"
@@ -28,6 +32,7 @@ namespace cuckooguard::fleet {
 class BuilderClient {
  public:
   static constexpr std::chrono::seconds kRowWithin{2};
+  static constexpr std::chrono::seconds kPieceWithin{10};
   static constexpr std::uint64_t kAnswerBytesMax = kPieceBytes;
 
   // At least one.
@@ -39,6 +44,14 @@ class BuilderClient {
                                 std::string_view definition,
                                 std::string_view identity,
                                 const std::stop_token& stop) const;
+
+  struct NoPiece {
+    std::string why;
+    bool is_gone = false;  // no builder has it
+  };
+  std::expected<std::string, NoPiece> piece(std::string_view snapshot,
+                                            std::uint64_t number,
+                                            const std::stop_token& stop) const;
 
  private:
   struct Request {
@@ -67,6 +80,27 @@ class BuilderClient {
   http::BearerToken token_;
   bool has_token_;
   mutable std::atomic<std::size_t> first_{0};
+};
+
+// Some pieces of a snapshot in a row, fetched aside, until it ends.
+//
+// Threads: its own, and the one that has made it.
+class PieceFetch {
+ public:
+  using Pieces = std::vector<std::string>;
+  using Fetched = std::expected<Pieces, BuilderClient::NoPiece>;
+
+  PieceFetch(std::shared_ptr<const BuilderClient> builder,
+             std::string snapshot,
+             std::uint64_t first,
+             std::uint64_t count);
+
+  // Once; nothing: they have yet to come.
+  std::optional<Fetched> take();
+
+ private:
+  std::future<Fetched> fetched_;
+  std::jthread thread_;
 };
 
 // Of a follower's namespaces.

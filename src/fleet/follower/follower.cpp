@@ -15,6 +15,10 @@ namespace cuckooguard::fleet {
 namespace {
 
 constexpr std::string_view kEntriesAtOnce = "64";
+constexpr std::chrono::milliseconds kFetchWait{10};  // for the log, while pieces are fetched
+constexpr const char* kNeedsBuilder =
+    "its snapshots are not in Redis (fleet.snapshots: http): set `builder` of this source to the "
+    "admin.address of its builders";
 
 using filter::State;
 using source::Feed;
@@ -203,7 +207,8 @@ std::string Follower::why_behind(TimePoint now) {
 // Waits for what comes, unless there is something to load.
 Follower::Done Follower::read_log() {
   const std::string after = id_of(replica_->at().seq);
-  const std::string wait = std::to_string(load_ ? 1 : kReadWait.count());
+  const auto pause = load_ && load_->fetch ? kFetchWait : kReadWait;
+  const std::string wait = std::to_string(load_ && !load_->fetch ? 1 : pause.count());
   const resp::Value read = TRY(accepted(
       redis_->ask({"XREAD", "COUNT", kEntriesAtOnce, "BLOCK", wait, "STREAMS", keys_.log, after})));
   if (read.list.empty() || read.list[0].list.size() != 2) {
@@ -454,8 +459,16 @@ Follower::Done Follower::choose_load() {
     if (snapshot != nullptr && snapshot->version == replica_->at().tables.at(number).version &&
         snapshot->seq <= replica_->at().seq &&
         (!has(number) || snapshot->name != here_[number].snapshot)) {
-      report_unless_here(number, "it is loaded from a snapshot");
-      load_ = kept(*snapshot).value_or(Load{.snapshot = *snapshot});
+      auto load = kept(*snapshot);
+      if (!load && snapshot->is_at_builder && settings_.builder == nullptr) {
+        report_unless_here(number, kNeedsBuilder);
+        continue;
+      }
+      report_unless_here(number,
+                         snapshot->is_at_builder && !why_no_piece_.empty()
+                             ? why_no_piece_
+                             : "it is loaded from a snapshot");
+      load_ = load ? *std::move(load) : Load{.snapshot = *snapshot};
       return {};
     }
   }
@@ -532,19 +545,60 @@ void Follower::report_unless_here(TableId table, const std::string& why) {
   }
 }
 
+void Follower::Load::add(std::string_view piece) {
+  ++pieces;
+  bytes += piece;
+  hashes += hash_of(piece);
+}
+
+void Follower::give_up_load(TableId lacks) {
+  lacks_ = lacks;
+  load_.reset();
+  load_at_ = clock_() + begin_backoff_.next();
+}
+
+// Some at a time, aside: a builder that does not answer must not hold up the log.
+void Follower::fetch_pieces(Load& load) {
+  if (!load.fetch) {
+    const std::uint64_t left = (load.snapshot.bytes + kPieceBytes - 1) / kPieceBytes - load.pieces;
+    load.fetch = std::make_unique<PieceFetch>(settings_.builder,
+                                              load.snapshot.name,
+                                              load.pieces,
+                                              std::min<std::uint64_t>(left, kPiecesAtOnce));
+    return;
+  }
+  const auto fetched = load.fetch->take();
+  if (!fetched) {
+    return;
+  }
+  load.fetch.reset();
+  why_no_piece_ = *fetched ? "" : "its snapshot cannot be fetched: " + fetched->error().why;
+  for (const std::string& piece : fetched->value_or(PieceFetch::Pieces())) {
+    if (piece.size() != std::min(kPieceBytes, load.snapshot.bytes - load.bytes.size())) {
+      why_no_piece_ = "its snapshot cannot be fetched: a piece is too short, or too long";
+      break;
+    }
+    load.add(piece);
+  }
+  if (!why_no_piece_.empty()) {
+    report_unless_here(load.snapshot.table, why_no_piece_);
+    give_up_load(!*fetched && fetched->error().is_gone ? load.snapshot.table : 0);
+  }
+}
+
 Follower::Done Follower::read_pieces(Load& load) {
+  if (load.snapshot.is_at_builder && !load.is_kept) {
+    fetch_pieces(load);
+    return {};
+  }
   for (int i = 0; i < kPiecesAtOnce && load.bytes.size() < load.snapshot.bytes; ++i) {
     const resp::Value piece =
         TRY(accepted(redis_->ask({"GET", keys_.piece(load.snapshot.name, load.pieces)})));
     if (piece.text.empty() || piece.text.size() > kPieceBytes) {  // gone
-      lacks_ = load.snapshot.table;
-      load_.reset();
-      load_at_ = clock_() + begin_backoff_.next();
+      give_up_load(load.snapshot.table);
       return {};
     }
-    ++load.pieces;
-    load.bytes += piece.text;
-    load.hashes += hash_of(piece.text);
+    load.add(piece.text);
   }
   return {};
 }

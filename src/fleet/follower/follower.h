@@ -30,6 +30,7 @@
 
 #include "fleet/layout.h"
 #include "fleet/replica.h"
+#include "follower/builder_client.h"
 #include "source/feeds.h"
 #include "source/follower.h"
 #include "source/source_kind.h"
@@ -60,6 +61,7 @@ class Follower final : public source::Follower {
     source::Asking asking;
     std::span<const source::SourceKind* const> kinds;
     const source::StorageDirectory* storage = nullptr;  // null: nothing is kept between runs
+    std::shared_ptr<const BuilderClient> builder{};     // null: none is known
   };
 
   Follower(Settings settings, source::Feeds feeds, source::Clock clock);
@@ -84,7 +86,10 @@ class Follower final : public source::Follower {
     std::uint64_t pieces = 0;
     std::string bytes{};
     std::string hashes{};
-    bool is_kept = false;  // it comes from a file, and not from Redis
+    bool is_kept = false;  // it comes from a file, and from nobody else
+    std::unique_ptr<PieceFetch> fetch{};
+
+    void add(std::string_view piece);
   };
 
   // Of the log, as it has been applied.
@@ -126,6 +131,8 @@ class Follower final : public source::Follower {
   bool must_renew(TableId table);
   void report_unless_here(TableId table, const std::string& why);
   Done read_pieces(Load& load);
+  void fetch_pieces(Load& load);
+  void give_up_load(TableId lacks);
   Done finish_load(const std::stop_token& stop);
   // Why the snapshot is of no use; empty: it is now as the log says. An error is Redis's.
   std::expected<std::string, std::string> replay(const Snapshot& snapshot,
@@ -154,7 +161,8 @@ class Follower final : public source::Follower {
   TimePoint load_at_{};   // not before
   TimePoint begin_at_{};  // likewise
   bool may_be_answered_ = false;
-  TableId lacks_ = 0;  // to be told
+  TableId lacks_ = 0;         // to be told
+  std::string why_no_piece_;  // of its builder's, that came last; empty: it came
   source::FollowStatus status_;
   mutable std::mutex mutex_;
   Shown shown_;

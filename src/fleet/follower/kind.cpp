@@ -53,7 +53,8 @@ std::expected<source::SourceParts, std::vector<Refusal>> make(
                              .observer = making.observer,
                              .asking = making.asking(Follower::kAskEvery),
                              .kinds = making.kinds,
-                             .storage = making.storage.directory},
+                             .storage = making.storage.directory,
+                             .builder = builder},
           making.feeds(),
           making.clock),
       .rows = builder == nullptr ? nullptr
