@@ -29,12 +29,15 @@
 #include "fixtures/on_postgres.h"
 #include "fixtures/on_sql_server.h"
 #include "fleet/keys.h"
+#include "follower/builder_client.h"
 #include "follower/follower.h"
 #include "harness/deadline.h"
 #include "harness/redis_server.h"
 #include "harness/seed.h"
+#include "http/server.h"
 #include "mysql/kind.h"
 #include "postgres/kind.h"
+#include "text/number.h"
 #include "upstream/redis_client.h"
 
 namespace cuckooguard::harness {
@@ -157,12 +160,25 @@ struct Fleet {
   fleet::KeyFiles keys;
   RedisServer redis;
   std::chrono::nanoseconds canary{};
+  bool has_files = false;  // of snapshots, which are not in Redis then
   filter::HashSecret secret = filter::read_or_create_secret(folder.file("fleet.secret")).value();
 
   source::StorageDirectory storage(const std::string& name) const {
     return source::StorageDirectory::open(folder.file(name), folder.file("fleet.secret")).value();
   }
+  // Where a builder gives them to followers.
+  config::Address admin(const std::string& name) const {
+    return {.host = {}, .port = 0, .unix_path = folder.file(name + ".admin")};
+  }
 };
+
+// As admin/pages.h.
+http::Response piece_of(const source::Publication& publication, const http::Request& request) {
+  const auto parts = http::decoded_segments(request.target).value();  // "", v1, fleet, piece, …
+  auto bytes = publication.piece(parts.at(4), text::number_of<std::uint32_t>(parts.at(5)).value());
+  return bytes ? http::Response{.body = *std::move(bytes)}
+               : http::refusal(400, "no_piece", "It is not here.");
+}
 
 template <class Shop>
 class RunningBuilder {
@@ -176,13 +192,20 @@ class RunningBuilder {
                   .key = fleet.keys.signing(),
                   .keys = fleet.keys.verifying(),
                   .redis = opens(fleet.redis.port()),
+                  .snapshots = fleet.has_files ? &storage_ : nullptr,
                   .clock = now,
                   .canary = fleet.canary,
                   .want_proof = [] {},
                   .on_trouble = [this](const std::string& what) { say(what); },
                   .on_change = [this](const std::string& what) { say(what); }}),
-        follower_(Shop::follow(server, publishing(), storage_)) {
+        follower_(Shop::follow(server, publishing(), storage_)),
+        admin_(
+            fleet.admin(name),
+            {},
+            {.answer = [this](const http::Request& request) { return piece_of(builder_, request); },
+             .on_failure = [](std::error_code) {}}) {
     builder_.start();
+    admin_.start();
   }
 
   std::string reports() const {
@@ -211,6 +234,7 @@ class RunningBuilder {
   source::StorageDirectory storage_;
   fleet::Builder builder_;
   typename Shop::Follower follower_;
+  http::Server admin_;
 };
 
 template <class Shop>
@@ -231,7 +255,8 @@ class RunningFollower {
                                               .observer = reports_,
                                               .asking = {&questions_, {}},
                                               .kinds = kinds(),
-                                              .storage = storage},
+                                              .storage = storage,
+                                              .builder = client_of(fleet)},
                     source::Feeds(targets_, reports_, now, kMaxLag),
                     now),
                 nullptr) {
@@ -240,6 +265,10 @@ class RunningFollower {
 
   static constexpr std::chrono::milliseconds kMaxLag{1000};
 
+  static std::shared_ptr<const fleet::BuilderClient> client_of(const Fleet& fleet) {
+    return std::make_shared<const fleet::BuilderClient>(
+        std::vector{fleet.admin("one"), fleet.admin("two")}, std::string());
+  }
   bool is_proven_since(source::TimePoint at) const { return guarded_.is_proven_since(at, kMaxLag); }
   typename Shop::Filters& filters() { return guarded_; }
   std::string reports() const { return reports_.last(); }
@@ -373,6 +402,7 @@ TYPED_TEST(FleetExactness, at_every_quiet_point_each_followers_filter_is_the_tab
   const unsigned rounds = rounds_of_this_run(2);
   typename TypeParam::Application application(*this->server_, seed, 3);
   typename TypeParam::Chaos chaos(*this->server_, application, seed);
+  this->fleet_.has_files = seed % 2 == 1;
   this->start_all();
   ASSERT_THAT(this->differences(), IsEmpty()) << this->reports();
   const Asker asker(this->followers_.at(0)->filters());
@@ -400,13 +430,15 @@ TYPED_TEST(FleetExactness, at_every_quiet_point_each_followers_filter_is_the_tab
   for (const auto& [name, count] : befallen) {
     happened += " " + name + "=" + std::to_string(count);
   }
-  std::printf("exactness_fleet: server=%s seed=%u rounds=%u wrong=%u transactions=%llu%s\n",
-              TypeParam::name(*this->server_),
-              seed,
-              round,
-              wrong,
-              static_cast<unsigned long long>(application.transactions()),
-              happened.c_str());
+  std::printf(
+      "exactness_fleet: server=%s snapshots=%s seed=%u rounds=%u wrong=%u transactions=%llu%s\n",
+      TypeParam::name(*this->server_),
+      this->fleet_.has_files ? "http" : "redis",
+      seed,
+      round,
+      wrong,
+      static_cast<unsigned long long>(application.transactions()),
+      happened.c_str());
 }
 
 TYPED_TEST(FleetExactness, a_follower_that_comes_back_needs_only_the_log_behind_what_it_has_kept) {

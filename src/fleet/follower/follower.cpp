@@ -459,20 +459,27 @@ Follower::Done Follower::choose_load() {
     if (snapshot != nullptr && snapshot->version == replica_->at().tables.at(number).version &&
         snapshot->seq <= replica_->at().seq &&
         (!has(number) || snapshot->name != here_[number].snapshot)) {
-      auto load = kept(*snapshot);
-      if (!load && snapshot->is_at_builder && settings_.builder == nullptr) {
-        report_unless_here(number, kNeedsBuilder);
-        continue;
-      }
-      report_unless_here(number,
-                         snapshot->is_at_builder && !why_no_piece_.empty()
-                             ? why_no_piece_
-                             : "it is loaded from a snapshot");
-      load_ = load ? *std::move(load) : Load{.snapshot = *snapshot};
+      load_ = load_of(*snapshot);
+    }
+    if (load_) {
       return {};
     }
   }
   return {};
+}
+
+// Nothing: it is at its builder, which is not known.
+std::optional<Follower::Load> Follower::load_of(const Snapshot& snapshot) {
+  auto load = kept(snapshot);
+  if (!load && snapshot.is_at_builder && settings_.builder == nullptr) {
+    report_unless_here(snapshot.table, kNeedsBuilder);
+    return std::nullopt;
+  }
+  report_unless_here(snapshot.table,
+                     snapshot.is_at_builder && !why_no_piece_.empty()
+                         ? why_no_piece_
+                         : "it is loaded from a snapshot");
+  return load ? std::move(load) : Load{.snapshot = snapshot};
 }
 
 std::string Follower::path_of(TableId table) {

@@ -127,6 +127,7 @@ class Follower final : public source::Follower {
   Done choose_load();
   std::string path_of(TableId table);
   std::optional<Load> kept(const Snapshot& snapshot);
+  std::optional<Load> load_of(const Snapshot& snapshot);
   void keep(const Load& load);
   bool must_renew(TableId table);
   void report_unless_here(TableId table, const std::string& why);
