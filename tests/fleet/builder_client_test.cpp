@@ -108,7 +108,7 @@ TEST(BuilderClient, has_the_token_of_its_file_at_each_request_and_says_what_it_i
                : http::refusal(401, "unauthorized", "Not that one.");
   });
   const BuilderClient client({builder.address()}, file);
-  EXPECT_THAT(ask(client).why, HasSubstr("it cannot be read"));
+  EXPECT_THAT(ask(client).why, HasSubstr("builder_token_file: it cannot be read"));
   for (const char* const word : {"first", "second"}) {
     std::ofstream(file) << word << "\n";
     EXPECT_EQ(ask(client).presence, RowPresence::absent) << word;

@@ -123,7 +123,11 @@ BuilderClient::Answered BuilderClient::ask(const config::Address& builder,
   message.set(http::field::host, builder.is_unix() ? "localhost" : builder.text());
   message.set(http::field::connection, "close");
   if (has_token_) {
-    message.set(http::field::authorization, "Bearer " + TRY(token_.read()));
+    const auto token = token_.read();
+    if (!token) {
+      return std::unexpected("builder_token_file: " + token.error());
+    }
+    message.set(http::field::authorization, "Bearer " + *token);
   }
   if (request.is_post) {
     message.body() = request.body;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kEntriesAtOnce = "64";
 constexpr std::chrono::milliseconds kFetchWait{10};  // for the log, while pieces are fetched
+constexpr int kFetchFailuresMax = 4;                 // in a row
 constexpr const char* kNeedsBuilder =
     "its snapshots are not in Redis (fleet.snapshots: http): set `builder` of this source to the "
     "admin.address of its builders";
@@ -204,11 +205,17 @@ std::string Follower::why_behind(TimePoint now) {
   return {};
 }
 
+std::chrono::milliseconds Follower::log_wait() const {
+  if (!load_ || clock_() < load_->fetch_at) {
+    return kReadWait;
+  }
+  return load_->fetch ? kFetchWait : std::chrono::milliseconds(1);
+}
+
 // Waits for what comes, unless there is something to load.
 Follower::Done Follower::read_log() {
   const std::string after = id_of(replica_->at().seq);
-  const auto pause = load_ && load_->fetch ? kFetchWait : kReadWait;
-  const std::string wait = std::to_string(load_ && !load_->fetch ? 1 : pause.count());
+  const std::string wait = std::to_string(log_wait().count());
   const resp::Value read = TRY(accepted(
       redis_->ask({"XREAD", "COUNT", kEntriesAtOnce, "BLOCK", wait, "STREAMS", keys_.log, after})));
   if (read.list.empty() || read.list[0].list.size() != 2) {
@@ -564,9 +571,10 @@ void Follower::give_up_load(TableId lacks) {
   load_at_ = clock_() + begin_backoff_.next();
 }
 
-// Some at a time, aside: a builder that does not answer must not hold up the log.
+// Some at a time, aside: a builder that does not answer must not hold up the log. What has come
+// stays for some failures; then the manifest may name another one.
 void Follower::fetch_pieces(Load& load) {
-  if (!load.fetch) {
+  if (!load.fetch && clock_() >= load.fetch_at) {
     const std::uint64_t left = (load.snapshot.bytes + kPieceBytes - 1) / kPieceBytes - load.pieces;
     load.fetch = std::make_unique<PieceFetch>(settings_.builder,
                                               load.snapshot.name,
@@ -574,7 +582,7 @@ void Follower::fetch_pieces(Load& load) {
                                               std::min<std::uint64_t>(left, kPiecesAtOnce));
     return;
   }
-  const auto fetched = load.fetch->take();
+  const auto fetched = load.fetch ? load.fetch->take() : std::nullopt;
   if (!fetched) {
     return;
   }
@@ -587,9 +595,16 @@ void Follower::fetch_pieces(Load& load) {
     }
     load.add(piece);
   }
-  if (!why_no_piece_.empty()) {
-    report_unless_here(load.snapshot.table, why_no_piece_);
-    give_up_load(!*fetched && fetched->error().is_gone ? load.snapshot.table : 0);
+  if (why_no_piece_.empty()) {
+    fetch_backoff_.succeeded();
+    load.failures = 0;
+    return;
+  }
+  report_unless_here(load.snapshot.table, why_no_piece_);
+  load.fetch_at = clock_() + fetch_backoff_.next();
+  const bool is_gone = !*fetched && fetched->error().is_gone;
+  if (is_gone || ++load.failures == kFetchFailuresMax) {
+    give_up_load(is_gone ? load.snapshot.table : 0);
   }
 }
 

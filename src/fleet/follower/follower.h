@@ -4,8 +4,8 @@
 //                                     └▶ load what is not here, some pieces each round
 //
 // Its filters stay as they are while nothing comes, and pass once the last proof is too old. What
-// is loaded is loaded beside them: from Redis, or from a file of a former run, if that is the
-// snapshot that is signed by now. Only a log that does not go on from what is here has all of it
+// is loaded is loaded beside them: from Redis, from its builder (builder_client.h), or from a file
+// of a former run, if that is the snapshot that is signed by now. Only a log that does not go on from what is here has all of it
 // read again: after a pause, so that not all followers come at once.
 //
 // Threads: a source's (source/follower.h); files are synced on others. Lifetimes: what Settings
@@ -88,6 +88,8 @@ class Follower final : public source::Follower {
     std::string hashes{};
     bool is_kept = false;  // it comes from a file, and from nobody else
     std::unique_ptr<PieceFetch> fetch{};
+    TimePoint fetch_at{};  // not before
+    int failures = 0;      // in a row
 
     void add(std::string_view piece);
   };
@@ -108,6 +110,7 @@ class Follower final : public source::Follower {
   Done ask();
   std::string why_behind(TimePoint now);  // empty: it is not
   void show();
+  std::chrono::milliseconds log_wait() const;
   Done read_log();
   Done count_followers();
   Done compare();
@@ -149,6 +152,7 @@ class Follower final : public source::Follower {
   source::Clock clock_;
   source::Backoff backoff_{std::chrono::milliseconds(100), std::chrono::seconds(5)};
   source::Backoff begin_backoff_{std::chrono::milliseconds(200), std::chrono::seconds(10)};
+  source::Backoff fetch_backoff_{std::chrono::milliseconds(500), std::chrono::seconds(10)};
   std::string name_;
   std::unique_ptr<Redis> redis_;
   std::unique_ptr<Replica> replica_;
