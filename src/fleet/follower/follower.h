@@ -5,8 +5,9 @@
 //
 // Its filters stay as they are while nothing comes, and pass once the last proof is too old. What
 // is loaded is loaded beside them: from Redis, from its builder (builder_client.h), or from a file
-// of a former run, if that is the snapshot that is signed by now. Only a log that does not go on from what is here has all of it
-// read again: after a pause, so that not all followers come at once.
+// of a former run, if that is the snapshot that is signed by now. Only a log that does not go on
+// from what is here has all of it read again: after a pause, so that not all followers come at
+// once.
 //
 // Threads: a source's (source/follower.h); files are synced on others. Lifetimes: what Settings
 //          refer to and the feeds' targets outlive it.
