@@ -149,7 +149,7 @@ std::string fleet_text(const Plan& plan, unsigned followers) {
       "some {:.1f} % of one of its cores; each follower is sent some 4 kB/s, and 8 to 24 bytes a "
       "changed row.\n",
       followers,
-      bytes_text(plan.published),
+      bytes_text(plan.in_redis),
       bytes_text(kBytesOfAFollower * followers),
       100 * kCoreOfAFollower * followers);
 }
@@ -199,7 +199,9 @@ Plan make_plan(const config::Config& config, const app::Guests& guests) {
     const std::uint64_t before = plan.steady;
     plan_source(guests.kind_of(source), source, all.targets(source.name), plan);
     if (source.publish == config::Publish::redis) {
-      plan.published += plan.steady - before;
+      plan.is_published = true;
+      plan.in_redis +=
+          source.fleet.snapshots == config::Snapshots::redis ? plan.steady - before : 0;
     }
   }
   plan.rebuild += plan.steady;
@@ -240,7 +242,7 @@ std::string describe(const Plan& plan, unsigned guards) {
       fmt::format("Beside that up to {} for keys written through the guard (overlay.max_keys).\n",
                   bytes_text(plan.overlays));
   text += tolerated_text(plan.tolerated, guards);
-  if (plan.published > 0) {
+  if (plan.is_published) {
     text += fleet_text(plan, guards);
   }
   for (const std::string& source : plan.checked) {

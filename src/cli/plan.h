@@ -44,7 +44,8 @@ struct Plan {
   std::uint64_t rebuild = 0;
   std::uint64_t overlays = 0;  // at most
   double tolerated = 0;        // look-ups per second of rows that do not exist, of each guard
-  std::uint64_t published = 0;  // bytes of the filters that a fleet follows
+  bool is_published = false;   // to a fleet
+  std::uint64_t in_redis = 0;  // bytes of its snapshots
   std::vector<std::string> failures;
   std::vector<std::string> checked;  // sources of which a start would refuse nothing
 };

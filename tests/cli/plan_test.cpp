@@ -134,12 +134,12 @@ TEST_F(Planned, the_text_has_a_line_for_each_table_and_one_for_all) {
 }
 
 TEST_F(Planned, what_a_fleet_costs_is_said_of_who_publishes) {
-  Plan plan{.published = 2'000'000};
+  Plan plan{.is_published = true, .in_redis = 2'000'000};
   EXPECT_THAT(describe(plan, 400),
               HasSubstr("\nA fleet of 400 followers (--guards): the database has two guards with "
                         "two connections each. Redis keeps 1.9 MiB of snapshots"));
   EXPECT_THAT(describe(plan, 400), HasSubstr(" 10.0 % of one of its cores"));
-  plan.published = 0;
+  plan.is_published = false;
   EXPECT_THAT(describe(plan, 400), Not(HasSubstr("A fleet")));
 }
 
