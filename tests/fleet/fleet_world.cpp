@@ -366,7 +366,7 @@ void FleetWorld::renew_manifest(Builder& builder) {
     manifest.snapshots.push_back(snapshot);
   }
   redis.manifest = signed_manifest(manifest, key_);
-  redis.log.erase(redis.log.begin(), redis.log.upper_bound(builder.manifest_before));
+  redis.log.erase(redis.log.begin(), redis.log.lower_bound(builder.manifest_before));
   builder.manifest_before = oldest;
 }
 
