@@ -10,6 +10,7 @@ namespace {
 constexpr FleetWorld::Time kHeartbeat = 200'000;
 constexpr FleetWorld::Time kManifestEvery = 500'000;
 constexpr FleetWorld::Time kCutAgainAfter = 300'000;
+constexpr FleetWorld::Time kLogStays = 1'000'000;
 
 }  // namespace
 
@@ -366,8 +367,11 @@ void FleetWorld::renew_manifest(Builder& builder) {
     manifest.snapshots.push_back(snapshot);
   }
   redis.manifest = signed_manifest(manifest, key_);
-  redis.log.erase(redis.log.begin(), redis.log.lower_bound(builder.manifest_before));
-  builder.manifest_before = oldest;
+  redis.log.erase(redis.log.begin(), redis.log.lower_bound(std::min(oldest, builder.trims_to)));
+  builder.oldest.emplace_back(now_, oldest);
+  for (; now_ - builder.oldest.front().first >= kLogStays; builder.oldest.pop_front()) {
+    builder.trims_to = builder.oldest.front().second;
+  }
 }
 
 // As the script does it.
@@ -474,7 +478,8 @@ void FleetWorld::take_over(Builder& builder) {
   }
   ++outcome_.takeovers;
   ++redis.meta->epoch;
-  builder.manifest_before = 0;
+  builder.oldest.clear();
+  builder.trims_to = 0;
   builder.publisher->take_over(redis.meta->epoch);
 }
 

@@ -89,7 +89,8 @@ class FleetWorld {
     std::map<TableId, Checkpoint> checkpoints;
     std::map<TableId, fleet::Snapshot> snapshots;  // those that can be had
     std::map<TableId, Time> cut_at;
-    std::uint64_t manifest_before = 0;
+    std::deque<std::pair<Time, std::uint64_t>> oldest{};  // that manifests needed
+    std::uint64_t trims_to = 0;
     struct Question {
       Time at;
       std::optional<std::size_t> shown;  // where the log was

@@ -596,12 +596,15 @@ Builder::Done Builder::renew_manifest(Redis& redis) {
                                   {keys_.meta, keys_.log, keys_.manifest},
                                   {std::to_string(manifest->begin.epoch),
                                    signed_manifest(*manifest, settings_.key),
-                                   id_of(std::min(oldest, oldest_before_))}));
+                                   id_of(std::min(oldest, trims_to_))}));
   if (now.epoch_number() != manifest->begin.epoch) {
     return {};  // append() sees it
   }
-  oldest_before_ = oldest;
   manifest_at_ = settings_.clock();
+  oldest_.emplace_back(manifest_at_, oldest);
+  for (; manifest_at_ - oldest_.front().first >= kLogStays; oldest_.pop_front()) {
+    trims_to_ = oldest_.front().second;
+  }
   return uploads_.stands(redis);
 }
 
@@ -714,7 +717,8 @@ Builder::Done Builder::take_over(Redis& redis, const Meta& seen) {
     return {};
   }
   become("has taken over");
-  oldest_before_ = 0;
+  oldest_.clear();
+  trims_to_ = 0;
   const std::scoped_lock lock(mutex_);
   if (!publisher_.can_take_over()) {  // it has moved on in between, and cannot go back
     return {};
@@ -749,7 +753,8 @@ Builder::Done Builder::begin_anew(Redis& redis, const Meta& seen) {
   TRY(uploads_.forget_all(redis));
   show_uploads();
   manifest_at_ = {};
-  oldest_before_ = 0;
+  oldest_.clear();
+  trims_to_ = 0;
   const std::scoped_lock lock(mutex_);
   if (publisher_.can_begin()) {
     publisher_.begin(epoch, seq, tag);

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <expected>
 #include <fstream>
 #include <functional>
@@ -57,6 +58,8 @@ class Builder final : public source::Publication {
   // For another builder, which may be able to go on where this one cannot.
   static constexpr std::chrono::seconds kBeginsAnewAfter{8};
   static constexpr std::chrono::seconds kManifestEvery{10};
+  // Entries that no manifest needs any more, for followers that are behind.
+  static constexpr std::chrono::seconds kLogStays{30};
   static constexpr std::size_t kAsksMax = 20'000;
   static constexpr std::size_t kBehindShownMax = 20;  // followers
   static constexpr std::uint64_t kComparedMin = 100;  // keys, before what is on trial is promoted
@@ -208,7 +211,9 @@ class Builder final : public source::Publication {
   };
   std::map<TableId, Trial> trials_;
   bool has_told_of_hidden_ = false;
-  std::uint64_t oldest_before_ = 0;
+  // The oldest entries that manifests of the last kLogStays needed; and of those before.
+  std::deque<std::pair<source::TimePoint, std::uint64_t>> oldest_;
+  std::uint64_t trims_to_ = 0;
   std::string eviction_policy_;
   std::jthread thread_;
 };
