@@ -121,7 +121,10 @@ class RunningSource {
   const std::string& name() const { return name_; }
   bool is_beside() const { return is_beside_; }
   void start() { source_->start(); }
-  void stop() { source_->stop(); }
+  void stop() {
+    source_->stop();
+    publication().stop();
+  }
   void let_go() { source_->let_go(); }
   source::Source& source() { return *source_; }
   source::Publication& publication() {

@@ -41,6 +41,9 @@ class Publication : boost::noncopyable {
 
   virtual ~Publication() = default;
 
+  // Behind the last call from its source: what it goes on with by itself ends.
+  virtual void stop() {}
+
   // From now on these are the namespace's tables.
   virtual void set_tables(const Target& /*target*/, std::span<const std::string> /*tables*/) {}
   // Or it is in doubt which those are that are given by patterns.

@@ -90,6 +90,7 @@ class Builder final : public source::Publication {
   ~Builder() override = default;
 
   void start();
+  void stop() override { thread_ = {}; }
 
   void set_tables(const source::Target& target, std::span<const std::string> tables) override;
   void set_doubt(bool is_in_doubt) override;
