@@ -62,6 +62,15 @@ Parser SourceFlags::add(Parser command) {
   return command;
 }
 
+std::expected<config::Config, std::string> SourceFlags::load(const config::Built& built) const {
+  auto config = config::load_config(config_path, config::process_environment(), {}, built);
+  if (!config) {
+    return std::unexpected(config_path + " cannot be used: see cuckooguard check --config " +
+                           config_path);
+  }
+  return *std::move(config);
+}
+
 std::expected<const config::Source*, std::string> SourceFlags::choose(
     const config::Config& config,
     std::string_view what,

@@ -39,6 +39,8 @@ struct SourceFlags {
   std::string name{};  // empty: the only one that fits
 
   Parser add(Parser command);
+  // The configuration; a sentence if it cannot be used.
+  std::expected<config::Config, std::string> load(const config::Built& built) const;
   // Which one is meant; `what` they are, such as "of type file".
   std::expected<const config::Source*, std::string> choose(
       const config::Config& config,

@@ -8,24 +8,39 @@
 
 namespace cuckooguard::cli {
 
+std::expected<RedisCall, std::string> RedisCall::connect(
+    const config::Upstream& settings,
+    const std::optional<config::UpstreamTls>& tls,
+    std::chrono::milliseconds timeout,
+    upstream::RedisClient::Login login) {
+  io::TlsSlot credentials;
+  if (tls) {
+    credentials.set(TRY(io::TlsCredentials::load(*tls)));
+  }
+  auto redis = upstream::RedisClient::open(&credentials, settings, timeout, login);
+  if (!redis) {
+    return std::unexpected(fmt::format("{}: {}{}",
+                                       settings.address.text(),
+                                       redis.error().is_connected ? "" : "cannot connect: ",
+                                       redis.error().why));
+  }
+  return RedisCall(settings.address.text(), *std::move(redis));
+}
+
+std::expected<RedisCall, std::string> RedisCall::open(const config::Upstream& settings,
+                                                      std::chrono::milliseconds timeout) {
+  return connect(settings, settings.tls, timeout, upstream::RedisClient::Login::as_control);
+}
+
 std::expected<RedisCall, std::string> RedisCall::open(const config::Address& address,
                                                       std::chrono::milliseconds timeout,
                                                       const std::optional<config::UpstreamTls>& tls,
                                                       const Login& login) {
   const auto login_words = TRY(login.words());
-  io::TlsSlot credentials;
-  if (tls) {
-    credentials.set(TRY(io::TlsCredentials::load(*tls)));
-  }
-  auto redis = upstream::RedisClient::open(&credentials,
-                                           {.address = address, .connect_timeout = timeout},
-                                           timeout,
-                                           upstream::RedisClient::Login::none);
-  if (!redis) {
-    return std::unexpected(
-        fmt::format("{}: cannot connect: {}", address.text(), redis.error().why));
-  }
-  RedisCall opened(address.text(), *std::move(redis));
+  RedisCall opened = TRY(connect({.address = address, .connect_timeout = timeout},
+                                 tls,
+                                 timeout,
+                                 upstream::RedisClient::Login::none));
   if (!login_words.empty()) {
     TRY(opened.ask({login_words.begin(), login_words.end()}));
   }

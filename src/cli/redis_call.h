@@ -30,6 +30,9 @@ class RedisCall {
       std::chrono::milliseconds timeout,
       const std::optional<config::UpstreamTls>& tls = std::nullopt,
       const Login& login = {});
+  // As the guard connects to it: upstream.tls, and upstream.control's login.
+  static std::expected<RedisCall, std::string> open(const config::Upstream& settings,
+                                                    std::chrono::milliseconds timeout);
 
   // An error of Redis is a reply, too.
   Reply call(const std::vector<std::string_view>& arguments);
@@ -37,6 +40,11 @@ class RedisCall {
   Reply ask(const std::vector<std::string_view>& arguments);
 
  private:
+  static std::expected<RedisCall, std::string> connect(
+      const config::Upstream& settings,
+      const std::optional<config::UpstreamTls>& tls,
+      std::chrono::milliseconds timeout,
+      upstream::RedisClient::Login login);
   RedisCall(std::string address, std::unique_ptr<upstream::RedisClient> redis)
       : address_(std::move(address)), redis_(std::move(redis)) {}
 

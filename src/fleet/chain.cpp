@@ -174,6 +174,18 @@ std::string digest_of(const ChainBegin& at) {
   return text::hex_of(hash_of(all).substr(0, kBytesShown));
 }
 
+void add_facts(std::vector<filter::SourceFact>& facts,
+               std::uint64_t epoch,
+               std::uint64_t seq,
+               std::string digest) {
+  facts.push_back({.name = "fleet_epoch", .value = epoch});
+  facts.push_back({.name = "fleet_entry",
+                   .value = seq,
+                   .metric = "fleet_entry",
+                   .help = "The last entry of the fleet's log that is appended, or applied."});
+  facts.push_back({.name = "fleet_digest", .value = std::move(digest)});
+}
+
 std::expected<Entry, Break> Chain::take(std::string_view bytes) {
   auto read = read_entry(bytes, keys_);
   if (!read) {

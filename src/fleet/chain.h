@@ -24,6 +24,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "filter/reported_state.h"
 #include "fleet/entry.h"
 
 namespace cuckooguard::fleet {
@@ -46,6 +47,8 @@ struct TableState {
 
   // As of the entry `seq`. All but `deleted`.
   void become(const TableChange& change, std::uint64_t seq);
+
+  bool operator==(const TableState&) const = default;
 };
 
 // Where a chain begins: behind the entry with this number and tag.
@@ -58,10 +61,17 @@ struct ChainBegin {
   std::uint64_t trial_below = 0;
   std::string list{};
   std::map<TableId, TableState> tables{};
+
+  bool operator==(const ChainBegin&) const = default;
 };
 
 // Of all its tables, for people who compare guards: the same at the same entry.
 std::string digest_of(const ChainBegin& at);
+// How far a guard of a fleet is, of either kind.
+void add_facts(std::vector<filter::SourceFact>& facts,
+               std::uint64_t epoch,
+               std::uint64_t seq,
+               std::string digest);
 
 struct Break {
   enum class Kind : std::uint8_t {
@@ -106,6 +116,8 @@ struct Snapshot {
 
   // Of the table alone: for the entries behind it.
   ChainBegin begin() const;
+
+  bool operator==(const Snapshot&) const = default;
 };
 
 struct Manifest {

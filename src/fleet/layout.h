@@ -28,6 +28,9 @@
 namespace cuckooguard::fleet {
 
 inline constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20U;
+constexpr std::uint64_t pieces_in(std::uint64_t bytes) {
+  return (bytes + kPieceBytes - 1) / kPieceBytes;
+}
 
 struct Keys {
   Keys(std::string_view prefix, std::string_view name);

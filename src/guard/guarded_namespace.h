@@ -72,7 +72,11 @@ class Tolerance {
         std::memory_order_relaxed);
   }
   // It is for so many guards together.
-  void share(std::uint32_t guards) noexcept { sharers_.store(guards, std::memory_order_relaxed); }
+  void share(std::uint32_t guards) noexcept {
+    if (sharers_.load(std::memory_order_relaxed) != guards) {  // all workers read its cache line
+      sharers_.store(guards, std::memory_order_relaxed);
+    }
+  }
   [[nodiscard]] double rate() const noexcept {
     const std::int64_t interval = interval_.load(std::memory_order_relaxed);
     return interval > 0 ? static_cast<double>(kSecond) / static_cast<double>(interval) : 0;

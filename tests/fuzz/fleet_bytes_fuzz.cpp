@@ -11,7 +11,6 @@
 #include <iterator>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "fleet/chain.h"
@@ -64,20 +63,6 @@ void read_as_entry(const std::string& text) {
   std::ranges::for_each(read->entry.tables, [](const TableChange& change) { check(change); });
 }
 
-bool is_same(const Snapshot& one, const Snapshot& other) {
-  const auto all = [](const Snapshot& snapshot) {
-    return std::tie(snapshot.table,
-                    snapshot.version,
-                    snapshot.seq,
-                    snapshot.tag,
-                    snapshot.digest,
-                    snapshot.name,
-                    snapshot.bytes,
-                    snapshot.hash);
-  };
-  return all(one) == all(other);
-}
-
 // Were it another domain, no manifest would be read here, and nobody would notice.
 bool is_domain() {
   const std::string empty = signed_manifest({}, keys().signing);
@@ -98,11 +83,7 @@ void read_as_manifest(const std::string& text) {
   const std::string written = signed_manifest(*manifest, keys().signing);
   require(written.size() <= text.size() + kSignatureBytes);
   const auto again = read_manifest(written, keys().verifying);
-  require(again && is_same(manifest->begin, again->begin));
-  require(std::ranges::equal(
-      manifest->snapshots, again->snapshots, [](const Snapshot& one, const Snapshot& other) {
-        return is_same(one, other);
-      }));
+  require(again && manifest->begin == again->begin && manifest->snapshots == again->snapshots);
   for (const Snapshot& snapshot : manifest->snapshots) {
     require(manifest->find(snapshot.table)->table == snapshot.table);
   }

@@ -147,11 +147,11 @@ class Run {
     if (!taken) {
       require(read ? taken.error().kind == why_not(read->entry, before)
                    : taken.error().kind == Break::Kind::forged);
-      require(is_same(before, replica_.at()));
+      require(before == replica_.at());
       return;
     }
     require(read && !why_not(read->entry, before) && text_of(*taken) == text_of(read->entry));
-    require(is_same(replica_.at(), after(before, read->entry, hash_of(text))));
+    require(replica_.at() == after(before, read->entry, hash_of(text)));
     past_.push_back({.seq = taken->seq, .tag = replica_.at().tag});
     if (!taken->root.empty() && taken->root == answers_.root) {
       past_.back().nonce = nonce_;
@@ -214,6 +214,8 @@ class Run {
       }
       std::erase_if(deleted, [](const auto& each) { return each.second == 0; });
       table = {.version = change.version,
+               .definition = change.definition,
+               .is_on_trial = change.is_on_trial,
                .is_ready = change.is_ready,
                .why = change.why,
                .largest_id = change.largest_id,
@@ -226,6 +228,7 @@ class Run {
             .epoch = entry.epoch,
             .position = entry.position,
             .end = entry.end,
+            .trial_below = entry.trial_below,
             .list = entry.list.empty() ? state.list : entry.list,
             .tables = std::move(state.tables)};
   }

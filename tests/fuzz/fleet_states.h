@@ -1,13 +1,10 @@
-// What the fuzz targets of a fleet share: keys, and whether two states are the same.
+// What the fuzz targets of a fleet share.
 #pragma once
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <source_location>
-#include <tuple>
 
-#include "fleet/chain.h"
 #include "fleet/keys.h"
 
 namespace cuckooguard::fleet {
@@ -28,28 +25,5 @@ struct FuzzKeys {
   SigningKey signing;
   VerifyingKeys verifying;
 };
-
-inline bool is_same(const TableState& one, const TableState& other) {
-  const auto all = [](const TableState& state) {
-    return std::tie(state.version,
-                    state.is_ready,
-                    state.why,
-                    state.largest_id,
-                    state.digest,
-                    state.changed_at,
-                    state.deleted);
-  };
-  return all(one) == all(other);
-}
-
-inline bool is_same(const ChainBegin& one, const ChainBegin& other) {
-  const auto texts = [](const ChainBegin& begin) {
-    return std::tie(begin.seq, begin.tag, begin.epoch, begin.position, begin.end, begin.list);
-  };
-  return texts(one) == texts(other) &&
-         std::ranges::equal(one.tables, other.tables, [](const auto& here, const auto& there) {
-           return here.first == there.first && is_same(here.second, there.second);
-         });
-}
 
 }  // namespace cuckooguard::fleet

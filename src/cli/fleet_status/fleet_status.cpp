@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "cli/output.h"
-#include "config/config_file.h"
+#include "cli/redis_call.h"
 #include "config/values.h"
 #include "fleet/layout.h"
 #include "fleet/signature.h"
@@ -20,7 +20,6 @@ namespace cuckooguard::cli {
 namespace {
 
 using namespace std::chrono_literals;
-using upstream::RedisClient;
 
 constexpr auto kMovesWithin = 1500ms;  // builders append twice a second, followers ask four times
 constexpr auto kPatience = 2s;
@@ -39,48 +38,20 @@ std::optional<Named> fleet_of(const config::Source& source) {
              : std::nullopt;
 }
 
-class FleetRedis {
- public:
-  static std::expected<FleetRedis, std::string> open(const config::Upstream& settings,
-                                                     const std::string& meta) {
-    FleetRedis redis;
-    if (settings.tls) {
-      redis.tls_->set(TRY(io::TlsCredentials::load(*settings.tls)));
-    }
-    TRY(redis.connect(settings));
-    const resp::Value reply = TRY(redis.call({"HLEN", meta}));
-    if (reply.is_error() && reply.text.starts_with("MOVED ")) {
-      const std::string node = reply.text.substr(reply.text.rfind(' ') + 1);
-      const config::Address address = TRY(config::parse_address(node));
-      TRY(redis.connect(upstream::settings_at(settings, address)));
-    }
+// Of a cluster the node that has the fleet's keys.
+std::expected<RedisCall, std::string> open(const config::Upstream& settings,
+                                           const std::string& meta) {
+  RedisCall redis = TRY(RedisCall::open(settings, kPatience));
+  const resp::Value reply = TRY(redis.call({"HLEN", meta}));
+  if (!reply.is_error() || !reply.text.starts_with("MOVED ")) {
     return redis;
   }
+  const std::string node = reply.text.substr(reply.text.rfind(' ') + 1);
+  const config::Address address = TRY(config::parse_address(node));
+  return RedisCall::open(upstream::settings_at(settings, address), kPatience);
+}
 
-  std::expected<resp::Value, std::string> ask(std::initializer_list<std::string_view> words) {
-    return fleet::accepted(call(words));
-  }
-
- private:
-  std::expected<void, std::string> connect(const config::Upstream& settings) {
-    auto opened = RedisClient::open(tls_.get(), settings, kPatience);
-    if (!opened) {
-      return std::unexpected(settings.address.text() + ": " + opened.error().why);
-    }
-    client_ = *std::move(opened);
-    return {};
-  }
-  std::expected<resp::Value, std::string> call(std::initializer_list<std::string_view> words) {
-    const upstream::Reply reply = client_->call(words);
-    return reply ? std::expected<resp::Value, std::string>(upstream::value_of(*reply))
-                 : std::unexpected(client_->why_lost());
-  }
-
-  std::unique_ptr<io::TlsSlot> tls_ = std::make_unique<io::TlsSlot>();
-  std::unique_ptr<RedisClient> client_;
-};
-
-std::expected<FleetSeen, std::string> look(FleetRedis& redis, const fleet::Keys& keys) {
+std::expected<FleetSeen, std::string> look(RedisCall& redis, const fleet::Keys& keys) {
   const resp::Value meta = TRY(redis.ask({"HMGET", keys.meta, "epoch", "seq"}));
   const resp::Value asks = TRY(redis.ask({"HGETALL", keys.asks}));
   FleetSeen seen;
@@ -181,23 +152,19 @@ std::string describe(const FleetReport& report, bool shows_all) {
 
 std::expected<std::string, std::string> fleet_status_of(const FleetStatus& options,
                                                         const config::Built& built) {
-  const std::string& path = options.from.config_path;
-  const auto config = config::load_config(path, config::process_environment(), {}, built);
-  if (!config) {
-    return std::unexpected(path + " cannot be used: see cuckooguard check --config " + path);
-  }
+  const config::Config config = TRY(options.from.load(built));
   const config::Source* const source = TRY(options.from.choose(
-      *config, "of type fleet, or with `publish`", [](const config::Source& each) {
+      config, "of type fleet, or with `publish`", [](const config::Source& each) {
         return fleet_of(each).has_value();
       }));
   const Named named = fleet_of(*source).value_or(Named{});
   const auto verifying = TRY(fleet::VerifyingKeys::load(named.fleet->public_key_files));
-  config::Upstream upstream = config->upstream;
+  config::Upstream upstream = config.upstream;
   if (!options.redis.empty()) {
     upstream.address = TRY(config::parse_address(options.redis));
   }
   const fleet::Keys keys(named.fleet->prefix, named.name);
-  auto redis = TRY(FleetRedis::open(upstream, keys.meta));
+  auto redis = TRY(open(upstream, keys.meta));
   FleetReport report{.name = named.name, .before = TRY(look(redis, keys)), .now = {}};
   report.now = report.before;
   const auto deadline = std::chrono::steady_clock::now() + kMovesWithin;

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "cli/output.h"
-#include "config/config_file.h"
 #include "postgres/server.h"
 #include "source/source.h"
 #include "text/try.h"
@@ -18,13 +17,9 @@ using source::postgres::Slot;
 
 std::expected<Connection, std::string> connect(const SourceFlags& from,
                                                const config::Built& built) {
-  const std::string& path = from.config_path;
-  const auto config = config::load_config(path, config::process_environment(), {}, built);
-  if (!config) {
-    return std::unexpected(path + " cannot be used: see cuckooguard check --config " + path);
-  }
+  const config::Config config = TRY(from.load(built));
   const config::Source* const source =
-      TRY(from.choose(*config, "of type postgres", source::is_of<config::PostgresSource>));
+      TRY(from.choose(config, "of type postgres", source::is_of<config::PostgresSource>));
   return source::in_words(
       Connection::open(source::postgres::login_to(std::get<config::PostgresSource>(source->kind))));
 }

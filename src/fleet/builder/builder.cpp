@@ -272,12 +272,7 @@ void Builder::show(std::vector<filter::SourceFact>& facts) const {
                    .value = std::uint64_t{is_publishing},
                    .metric = "fleet_publishes",
                    .help = "1 for the builder that appends to the fleet's log, else 0."});
-  facts.push_back({.name = "fleet_epoch", .value = at.epoch});
-  facts.push_back({.name = "fleet_entry",
-                   .value = at.seq,
-                   .metric = "fleet_entry",
-                   .help = "The last entry of the fleet's log that is appended, or applied."});
-  facts.push_back({.name = "fleet_digest", .value = digest_of(at)});
+  add_facts(facts, at.epoch, at.seq, digest_of(at));
   if (!is_publishing) {
     return;
   }

@@ -76,7 +76,7 @@ class Uploads {
 
   // In Redis.
   static std::uint64_t pieces_of(const Snapshot& snapshot) {
-    return snapshot.is_at_builder ? 0 : (snapshot.bytes + kPieceBytes - 1) / kPieceBytes;
+    return snapshot.is_at_builder ? 0 : pieces_in(snapshot.bytes);
   }
   bool has_file(const Snapshot& snapshot) const {
     return files_ != nullptr && files_->has(snapshot.name);

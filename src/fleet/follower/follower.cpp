@@ -84,18 +84,12 @@ source::SourceStatus Follower::status() const {
   source::SourceStatus status = status_.read();
   const std::scoped_lock lock(mutex_);
   status.position = shown_.position;
-  status.more = {{.name = "fleet_role", .value = "follower"},
-                 {.name = "fleet_name", .value = name_},
-                 {.name = "fleet_builder", .value = shown_.builder},
-                 {.name = "fleet_epoch", .value = shown_.epoch},
-                 {.name = "fleet_entry",
-                  .value = shown_.seq,
-                  .metric = "fleet_entry",
-                  .help = "The last entry of the fleet's log that is appended, or applied."},
-                 {.name = "fleet_digest", .value = shown_.digest},
-                 {.name = "fleet_tables_loaded", .value = shown_.loaded}};
-  if (const filter::Trial* const trial = settings_.asking.trial();
-      trial != nullptr && trial->is_on) {
+  status.more.push_back({.name = "fleet_role", .value = "follower"});
+  status.more.push_back({.name = "fleet_name", .value = name_});
+  status.more.push_back({.name = "fleet_builder", .value = shown_.builder});
+  add_facts(status.more, shown_.epoch, shown_.seq, shown_.digest);
+  status.more.push_back({.name = "fleet_tables_loaded", .value = shown_.loaded});
+  if (const filter::Trial* const trial = trial_that_is_on()) {
     status.more.push_back({.name = "fleet_compared", .value = trial->compared.load()});
   }
   return status;
@@ -186,8 +180,7 @@ Follower::Done Follower::ask() {
                                  std::chrono::floor<std::chrono::milliseconds>(now - *proven_at))
                            : std::nullopt,
           .why = why_behind(now)};
-  if (const filter::Trial* const trial = settings_.asking.trial();
-      trial != nullptr && trial->is_on) {
+  if (const filter::Trial* const trial = trial_that_is_on()) {
     ask.compared = trial->compared;
     ask.hidden = trial->hidden;
   }
@@ -291,6 +284,11 @@ void Follower::leave(const Break& why) {
 // On trial, and this one does not try it.
 bool Follower::is_for_others(const TableState& table) const {
   return table.is_on_trial && trial_number(name_) >= replica_->at().trial_below;
+}
+
+const filter::Trial* Follower::trial_that_is_on() const {
+  const filter::Trial* const trial = settings_.asking.trial();
+  return trial != nullptr && trial->is_on ? trial : nullptr;
 }
 
 // Before anything of it is proven.
@@ -575,7 +573,7 @@ void Follower::give_up_load(TableId lacks) {
 // stays for some failures; then the manifest may name another one.
 void Follower::fetch_pieces(Load& load) {
   if (!load.fetch && clock_() >= load.fetch_at) {
-    const std::uint64_t left = (load.snapshot.bytes + kPieceBytes - 1) / kPieceBytes - load.pieces;
+    const std::uint64_t left = pieces_in(load.snapshot.bytes) - load.pieces;
     load.fetch = std::make_unique<PieceFetch>(settings_.builder,
                                               load.snapshot.name,
                                               load.pieces,

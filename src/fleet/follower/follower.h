@@ -127,6 +127,7 @@ class Follower final : public source::Follower {
   Done load_more(const std::stop_token& stop);
   bool has(TableId table) const { return replica_->has(table); }
   bool is_for_others(const TableState& table) const;
+  const filter::Trial* trial_that_is_on() const;  // null: there is none
   void set_trial();
   Done choose_load();
   std::string path_of(TableId table);

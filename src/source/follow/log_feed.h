@@ -289,6 +289,7 @@ class LogFeed final : public RowTarget<Log> {
       : feed_(feed),
         plan_(plan),
         proofs_(proofs),
+        definition_(Log::definition_hash(feed.target(), plan)),
         condition_places_(places_in(plan.needed(), plan.condition_columns)) {}
 
   // Of a row's values those that are its identity.
@@ -318,8 +319,7 @@ class LogFeed final : public RowTarget<Log> {
       return {};
     }
     if (has(mark.id())) {
-      feed_.published().anew(Log::definition_hash(
-          feed_.target(), plan_));  // from where it is known, all changes are told
+      feed_.published().anew(definition_);  // from where it is known, all changes are told
       return {};
     }
     ++changes_;
@@ -363,7 +363,7 @@ class LogFeed final : public RowTarget<Log> {
   // From now on changes go into the feed's filter, which has all that was pending.
   void go_live() {
     is_live_ = true;
-    feed_.published().anew(Log::definition_hash(feed_.target(), plan_));
+    feed_.published().anew(definition_);
     erasures_.for_each([this](std::uint64_t hash) { feed_.published().deleted(hash); });
   }
   // Instead, in place of a feed with the same rows (goes_on()): who is told of them goes on, with
@@ -480,6 +480,7 @@ class LogFeed final : public RowTarget<Log> {
   bool is_live_ = false;
   std::optional<Position> since_;
   std::uint64_t changes_ = 0;
+  std::uint64_t definition_;                   // of the rows
   std::vector<std::size_t> condition_places_;  // in a row, as plan_.condition.columns()
 };
 
