@@ -43,6 +43,7 @@ const std::map<std::string, std::string> kNotShown{
 // What this guard, of SQLite or MariaDB and one Redis, does not export, and why. That a guard in
 // front of a cluster has what is said of nodes: integration/nodes_seen_test.cpp
 constexpr const char* kOfNodes = "of a cluster alone";
+constexpr const char* kOfFleet = "of a fleet alone";
 constexpr const char* kOfFilterLog = "of filters that are kept in Redis alone";
 const std::map<std::string, std::string> kNotExported{
     {"cuckooguard_application_filter_log_rereads_total", kOfFilterLog},
@@ -50,6 +51,9 @@ const std::map<std::string, std::string> kNotExported{
     {"cuckooguard_application_filter_log_unsaved_entries", kOfFilterLog},
     {"cuckooguard_application_filter_log_waiting_changes", kOfFilterLog},
     {"cuckooguard_certificate_remaining_seconds", "it has no certificate"},
+    {"cuckooguard_fleet_followers", kOfFleet},
+    {"cuckooguard_fleet_followers_behind", kOfFleet},
+    {"cuckooguard_fleet_publishes", kOfFleet},
     {"cuckooguard_node_role", kOfNodes},
     {"cuckooguard_node_round_trip_seconds", kOfNodes},
     {"cuckooguard_node_slots", kOfNodes},
