@@ -12,6 +12,8 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,7 +27,9 @@
 
 #include <gtest/gtest.h>
 
+#include "filter/key_hash.h"
 #include "fixtures/skip.h"
+#include "fleet/keys.h"
 #include "harness/configuration.h"
 #include "harness/deadline.h"
 #include "harness/guard_process.h"
@@ -35,6 +39,7 @@
 #include "harness/redis_command.h"
 #include "harness/redis_server.h"
 #include "harness/row_store.h"
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::harness {
 namespace {
@@ -61,6 +66,7 @@ struct Kind {
   std::optional<std::string> (*missing)();
   std::unique_ptr<RowStore> (*make)();
   bool crashes = false;
+  bool is_fleet = false;  // the guard follows another one, which reads the database
 
   friend void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 };
@@ -111,6 +117,13 @@ const std::array kKinds{
          &PostgresServer::missing,
          [] { return make_postgres_store({.in_two_phases = true}); }},
     Kind{"postgres_killed", &PostgresServer::missing, [] { return make_postgres_store(); }, true},
+    Kind{"fleet", &MariaDbServer::missing, [] { return on_mariadb(); }, false, true},
+    Kind{"fleet_killed", &MariaDbServer::missing, [] { return on_mariadb(); }, true, true},
+    Kind{"fleet_of_postgres",
+         &PostgresServer::missing,
+         [] { return make_postgres_store(); },
+         false,
+         true},
     Kind{"sqlite_triggers",
          &nothing_missing,
          [] { return make_sqlite_store("follow: triggers, install_triggers: true"); }},
@@ -141,16 +154,37 @@ class StrictReads : public testing::TestWithParam<Kind> {
     letters.keys = "letter:" + store_->letter_id();
     letters.table = "letter";
     letters.fresh_ids = "";
-    guard_.emplace(GuardProcess::on_port(Configuration{.upstream = redis_.address(),
-                                                       .source = store_->source(),
-                                                       .namespaces = visits.yaml() + letters.yaml()}
-                                             .yaml()));
+    const Configuration reads{.upstream = redis_.address(),
+                              .source = store_->source(),
+                              .namespaces = visits.yaml() + letters.yaml()};
+    if (GetParam().is_fleet) {
+      begin_fleet(reads);
+    } else {
+      guard_.emplace(GuardProcess::on_port(reads.yaml()));
+    }
     auto client = guard_->client();
     std::mt19937_64 random(std::random_device{}());
     ASSERT_TRUE(eventually([&] {
       return client.call({"GET", "visit:999999999"}) == kAnswer &&
              client.call({"GET", "letter:" + random_uuid(random)}) == kAnswer;
     })) << guard_->log();
+  }
+
+  // A builder, and the guard as its follower.
+  void begin_fleet(Configuration reads) {
+    const std::string secret = folder_.file("secret");
+    std::ofstream(secret, std::ios::binary) << std::string(filter::kSecretBytes, 's');
+    std::filesystem::permissions(
+        secret, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    const std::string keys = "fleet: { signing_key_file: " + keys_.private_path() +
+                             ", public_key_files: " + keys_.public_path() +
+                             " }\nstorage: { secret_file: " + secret;
+    reads.source += ", publish: redis";
+    reads.more = keys + ", directory: " + folder_.file("kept") + " }\n";
+    builder_.emplace(GuardProcess::on_port(reads.yaml()));
+    reads.source = "type: fleet, name: shop, max_lag: 1s";
+    reads.more = keys + " }\n";
+    guard_.emplace(GuardProcess::on_port(reads.yaml()));
   }
 
   // A row that is there.
@@ -288,6 +322,9 @@ class StrictReads : public testing::TestWithParam<Kind> {
 
   std::unique_ptr<RowStore> store_;
   RedisServer redis_;
+  TemporaryDirectory folder_;
+  fleet::KeyFiles keys_;
+  std::optional<GuardProcess> builder_;
   std::optional<GuardProcess> guard_;
   std::mutex mutex_;
   std::string last_;  // key of a row that is committed

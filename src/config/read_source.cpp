@@ -285,6 +285,8 @@ void read_looks(const Section& section,
   });
 }
 
+constexpr milliseconds kFleetStrictHold = 100ms;  // they come by Redis, and its builder
+
 // Of every type: how old proofs may be, and how strict reads come by newer ones.
 void read_proofs(const Section& section, Source& source) {
   section.read("max_lag",
@@ -317,6 +319,9 @@ std::optional<Source> read_source(const Reading& reading, const Entry& entry) {
     return std::nullopt;
   }
   Source source{.name = entry.key, .kind = {}};
+  if (type == SourceType::fleet) {
+    source.strict_hold = kFleetStrictHold;
+  }
   read_proofs(section, source);
   if (type == SourceType::sqlite) {
     auto& sqlite = source.kind.emplace<SqliteSource>();

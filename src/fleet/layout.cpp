@@ -8,6 +8,7 @@
 #include "filter/key_hash.h"
 #include "text/hex.h"
 #include "text/little_endian.h"
+#include "text/number.h"
 
 namespace cuckooguard::fleet {
 
@@ -22,6 +23,7 @@ Keys::Keys(std::string_view prefix, std::string_view name)
   manifest = root_ + ":manifest";
   asks = root_ + ":asks";
   answers = root_ + ":answers";
+  wake = root_ + ":wake";
 }
 
 std::string Keys::piece(std::string_view snapshot, std::uint64_t number) const {
@@ -42,6 +44,13 @@ std::vector<std::string_view> entries_of(const resp::Value& stream) {
     entries.push_back(is_entry ? std::string_view(each.list[1].list[1].text) : std::string_view());
   }
   return entries;
+}
+
+std::string last_id_of(const resp::Value& read) {
+  const bool is_one =
+      read.list.size() == 1 && read.list[0].list.size() == 2 && !read.list[0].list[1].list.empty();
+  const resp::Value* const last = is_one ? &read.list[0].list[1].list.back() : nullptr;
+  return last == nullptr || last->list.empty() ? std::string() : last->list[0].text;
 }
 
 std::string eviction_policy(std::string_view info) {
@@ -71,6 +80,22 @@ std::string name_of_process() {
   }
   constexpr std::size_t kRandomBytes = 4;
   return std::string(host.data()) + "-" + text::hex_of(random_bytes(kRandomBytes));
+}
+
+Meta::Meta(const resp::Value& reply) {
+  if (reply.list.size() == 3) {
+    epoch = reply.list[0].text;
+    seq = reply.list[1].text;
+    tag = reply.list[2].text;
+  }
+}
+
+std::uint64_t Meta::epoch_number() const {
+  return text::number_of<std::uint64_t>(epoch).value_or(0);
+}
+
+std::uint64_t Meta::seq_number() const {
+  return text::number_of<std::uint64_t>(seq).value_or(0);
 }
 
 std::string_view append_script() {
@@ -124,6 +149,7 @@ std::string text_of(const TableList& list) {
   std::string out;
   put_text(out, list.builder);
   put_text(out, list.kind);
+  put(out, static_cast<std::uint8_t>(list.serves_strict));
   put(out, static_cast<std::uint32_t>(list.namespaces.size()));
   for (const TableList::Namespace& each : list.namespaces) {
     put_text(out, each.name);
@@ -142,6 +168,7 @@ std::optional<TableList> read_list(std::string_view text) {
   TableList list;
   list.builder = cursor.take_text();
   list.kind = cursor.take_text();
+  list.serves_strict = cursor.take<std::uint8_t>() != 0;
   for (auto left = cursor.take<std::uint32_t>(); left > 0 && cursor.ok(); --left) {
     TableList::Namespace& each = list.namespaces.emplace_back();
     each.name = cursor.take_text();

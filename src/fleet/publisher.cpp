@@ -310,8 +310,7 @@ const Publisher::Draft* Publisher::next(bool is_due) {
       }
       add_facts(changes);
     }
-    const bool answers =
-        is_all && !questions_.empty() && proven_at_ && *proven_at_ >= questions_at_;
+    const bool answers = is_all && can_answer();
     if (!has_marks && changes.empty() && !has_list && !answers && !is_due) {
       return nullptr;
     }

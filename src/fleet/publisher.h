@@ -111,6 +111,10 @@ class Publisher {
   // Those that wait are to be answered before others are read.
   bool wants_questions() const { return questions_.empty(); }
   void questions_read(std::vector<Question> questions, TimePoint at);
+  // The next entry answers them, or the last of those that are due by now.
+  bool can_answer() const {
+    return !questions_.empty() && unmarked_ == 0 && proven_at_ && *proven_at_ >= questions_at_;
+  }
 
   // --- the log ---
   // What it has by now, by whomever, while this does not publish.

@@ -76,6 +76,7 @@ bool is_answered(const Question& question, std::string_view path, std::string_vi
 }
 
 Question OwnQuestions::ask(std::string nonce, TimePoint at) {
+  const std::scoped_lock lock(mutex_);
   if (open_.size() == kOpenMax) {
     open_.pop_front();
   }
@@ -86,6 +87,7 @@ Question OwnQuestions::ask(std::string nonce, TimePoint at) {
 std::optional<TimePoint> OwnQuestions::answered(std::string_view nonce,
                                                 std::string_view path,
                                                 std::string_view root) {
+  const std::scoped_lock lock(mutex_);
   const auto found = std::ranges::find(open_, nonce, &Open::nonce);
   if (found == open_.end() || !is_answered({.name = name_, .nonce = found->nonce}, path, root)) {
     return std::nullopt;

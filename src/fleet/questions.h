@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,7 +47,7 @@ bool is_answered(const Question& question, std::string_view path, std::string_vi
 
 // Those that one follower has asked.
 //
-// Threads: one at a time. Limits: kOpenMax are open; the oldest goes when there is one more.
+// Threads: any. Limits: kOpenMax are open; the oldest goes when there is one more.
 class OwnQuestions {
  public:
   static constexpr std::size_t kOpenMax = 32;
@@ -59,8 +60,6 @@ class OwnQuestions {
   std::optional<TimePoint> answered(std::string_view nonce,
                                     std::string_view path,
                                     std::string_view root);
-  // What comes from now on answers none of them.
-  void forget() { open_.clear(); }
 
  private:
   struct Open {
@@ -68,7 +67,8 @@ class OwnQuestions {
     TimePoint at;
   };
 
-  std::string name_;
+  const std::string name_;
+  std::mutex mutex_;
   std::deque<Open> open_;
 };
 

@@ -7,7 +7,7 @@
 // question, and applies the entries to filters. A table that it does not have is loaded aside, from
 // a snapshot (chain.h) and the entries behind that, up to the same entry.
 //
-// Threads:   one. Lifetimes: the keys outlive it. Errors: Break.
+// Threads:   one. Lifetimes: the keys and the questions outlive it. Errors: Break.
 // Limits:    kPastMax entries are remembered; answers of earlier ones come too late, and a log that
 //            ends before them is another one.
 #pragma once
@@ -58,8 +58,8 @@ class Replica {
  public:
   static constexpr std::size_t kPastMax = 1024;
 
-  Replica(std::string name, ChainBegin begin, const VerifyingKeys& keys)
-      : chain_(std::move(begin), keys), questions_(std::move(name)) {
+  Replica(OwnQuestions& questions, ChainBegin begin, const VerifyingKeys& keys)
+      : chain_(std::move(begin), keys), questions_(questions) {
     remember({});
   }
 
@@ -70,8 +70,6 @@ class Replica {
   // which its builder appends again; unless it is another history by now.
   std::expected<void, Break> compare(std::uint64_t last_seq, std::string_view last_tag) const;
 
-  // What to write; `nonce` is of random bytes, `at` read before it is written.
-  Question ask(std::string nonce, TimePoint at) { return questions_.ask(std::move(nonce), at); }
   // Its filter, of this version, has all that at() says of the table.
   void loaded(TableId table, std::uint64_t version) { loaded_[table] = version; }
   bool has(TableId table) const;
@@ -93,7 +91,7 @@ class Replica {
 
   Chain chain_;
   std::map<TableId, std::uint64_t> loaded_;  // versions
-  OwnQuestions questions_;
+  OwnQuestions& questions_;
   std::deque<Past> past_;  // the last entries, and where the chain begins
 };
 

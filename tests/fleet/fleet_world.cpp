@@ -32,6 +32,7 @@ FleetWorld::FleetWorld(std::uint64_t seed, const SigningKey& key, const Verifyin
   for (std::size_t i = 0; i < kFollowers; ++i) {
     followers_.emplace_back();
     followers_.back().name = "follower-" + std::to_string(i);
+    followers_.back().questions = std::make_unique<OwnQuestions>(followers_.back().name);
     followers_.back().rate = 0.99 + 0.005 * static_cast<double>(i);
   }
 }
@@ -523,7 +524,7 @@ void FleetWorld::lose(Follower& follower) {
 
 void FleetWorld::begin(Follower& follower) {
   if (const Manifest* const manifest = manifest_of(node_of(follower.node))) {
-    follower.replica = std::make_unique<Replica>(follower.name, manifest->begin, keys_);
+    follower.replica = std::make_unique<Replica>(*follower.questions, manifest->begin, keys_);
   }
 }
 
@@ -574,7 +575,7 @@ std::optional<FleetWorld::Rows> FleetWorld::load(const Follower& follower,
 }
 
 void FleetWorld::ask(Follower& follower) {
-  const Question question = follower.replica->ask(random_bytes(kNonceBytes), point(now_));
+  const Question question = follower.questions->ask(random_bytes(kNonceBytes), point(now_));
   node_of(follower.node).asks[question.name] = bytes_of(
       Ask{.nonce = question.nonce, .seq = follower.replica->at().seq, .lacks = follower.lacks});
   follower.lacks = kNone;
@@ -619,6 +620,7 @@ void FleetWorld::prove(Follower& follower) {
         std::chrono::duration_cast<std::chrono::microseconds>(proven->time_since_epoch()).count();
     for (const auto& [number, table] : follower.replica->at().tables) {
       if (table.is_ready && follower.replica->has(number)) {
+        check_strict(follower, number, since);
         Time& until = follower.fresh_until[number];
         until = std::max(until, since + static_cast<Time>(kMaxLag / follower.rate));
       }
@@ -671,6 +673,18 @@ void FleetWorld::check() {
           return;
         }
       }
+    }
+  }
+}
+
+// A reader that has waited for this proof sees all that was committed before it asked.
+void FleetWorld::check_strict(const Follower& follower, TableId table, Time asked) {
+  const Rows& filter = follower.filter.at(table);
+  for (const auto& [hash, committed] : rows_) {
+    if (table_of(hash) == table && committed < asked && !filter.contains(hash)) {
+      note("a row of table " + std::to_string(table) + " is hidden from a strict read by " +
+           follower.name + " at " + std::to_string(now_));
+      return;
     }
   }
 }

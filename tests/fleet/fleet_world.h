@@ -8,7 +8,7 @@
 //   calm      nothing does: every follower must enforce again, and have all rows
 //
 // Held at every step: a row that was committed more than max_lag ago is in the filter of every
-// follower that enforces.
+// follower that enforces; and with each proof, all that was committed before its question was asked.
 #pragma once
 
 #include <cstdint>
@@ -107,6 +107,7 @@ class FleetWorld {
   struct Follower {
     std::string name;
     std::size_t node = 0;
+    std::unique_ptr<OwnQuestions> questions{};
     std::unique_ptr<Replica> replica;  // null: it has nothing
     Filter filter;
     std::map<TableId, Time> fresh_until;
@@ -156,6 +157,7 @@ class FleetWorld {
   void forge_answer(Redis& redis);
   void forge_entry(Redis& redis);
   void check();
+  void check_strict(const Follower& follower, TableId table, Time asked);
   void check_calm();
   Digest digest_of(const Rows& rows) const;
   bool is_calm() const { return now_ >= kChaos; }

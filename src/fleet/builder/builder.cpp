@@ -18,22 +18,6 @@ constexpr std::string_view kEntriesAtOnce = "256";
 
 }  // namespace
 
-Builder::Meta::Meta(const resp::Value& reply) {
-  if (reply.list.size() == 3) {
-    epoch = reply.list[0].text;
-    seq = reply.list[1].text;
-    tag = reply.list[2].text;
-  }
-}
-
-std::uint64_t Builder::Meta::epoch_number() const {
-  return text::number_of<std::uint64_t>(epoch).value_or(0);
-}
-
-std::uint64_t Builder::Meta::seq_number() const {
-  return text::number_of<std::uint64_t>(seq).value_or(0);
-}
-
 Builder::Builder(Settings settings)
     : settings_(std::move(settings)),
       keys_(settings_.prefix, settings_.name),
@@ -42,7 +26,8 @@ Builder::Builder(Settings settings)
       files_(settings_.snapshots == nullptr
                  ? nullptr
                  : std::make_unique<SnapshotFiles>(*settings_.snapshots, settings_.name)),
-      uploads_(keys_, files_.get()) {
+      uploads_(keys_, files_.get()),
+      trials_(settings_.canary) {
   publisher_.set_trials(settings_.canary > std::chrono::nanoseconds::zero());
 }
 
@@ -53,7 +38,8 @@ void Builder::start() {
 // --- the source ---
 
 void Builder::list_tables() {
-  TableList list{.builder = name_, .kind = settings_.kind, .namespaces = {}};
+  TableList list{
+      .builder = name_, .kind = settings_.kind, .serves_strict = serves_strict_, .namespaces = {}};
   for (const auto& [name, listed] : listed_) {
     list.namespaces.push_back(listed.names);
     if (listed.has_patterns && is_in_doubt_) {
@@ -141,7 +127,12 @@ void Builder::mark(const std::string& position, const std::string& end) {
 
 void Builder::proven(source::TimePoint at) {
   const std::scoped_lock lock(mutex_);
+  if (const bool serves = settings_.serves_strict(); serves != serves_strict_) {
+    serves_strict_ = serves;
+    list_tables();
+  }
   publisher_.proven(at);
+  woken_.notify_all();
 }
 
 bool Builder::is_proving() const {
@@ -219,13 +210,13 @@ void Builder::run(const std::stop_token& stop) {
   std::unique_ptr<Redis> redis;
   source::Backoff backoff(kTick, std::chrono::seconds(2));
   while (!stop.stop_requested()) {
-    std::chrono::nanoseconds pause = kTick;
     const auto done = [&]() -> Done {
       try {
         if (!redis) {
           redis = TRY(settings_.redis(keys_.meta));
         }
-        return tick(*redis);
+        TRY(tick(*redis));
+        return wait_for_followers(*redis, stop);
       } catch (const std::exception& trouble) {  // no memory, say
         return std::unexpected(trouble.what());
       }
@@ -237,17 +228,62 @@ void Builder::run(const std::stop_token& stop) {
         forget_all(*redis);
       }
       redis.reset();
+      woken_by_.clear();  // another Redis may count otherwise
       become("Redis: " + done.error());
-      pause = backoff.next();
+      rest(backoff.next(), stop);
     }
-    std::unique_lock lock(mutex_);
-    woken_.wait_for(lock, stop, pause, [] { return false; });
   }
+}
+
+void Builder::rest(std::chrono::nanoseconds pause, const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  woken_.wait_for(lock, stop, pause, [] { return false; });
+}
+
+// For a tick; less if one of them wants an answer, or waits for the one that there is now.
+Builder::Done Builder::wait_for_followers(Redis& redis, const std::stop_token& stop) {
+  const source::TimePoint until = settings_.clock() + kTick;
+  const auto left = [&](source::TimePoint end) {
+    return std::max<std::chrono::nanoseconds>(end - settings_.clock(), {});
+  };
+  if (!is_publishing()) {
+    rest(kTick, stop);
+    return {};
+  }
+  {
+    std::unique_lock lock(mutex_);
+    if (!publisher_.wants_questions()) {
+      woken_.wait_for(lock, stop, left(until), [this] { return publisher_.can_answer(); });
+    }
+    if ((is_awaited_ || is_woken_) && publisher_.can_answer()) {
+      return {};
+    }
+  }
+  if (!is_woken_) {
+    const auto most = std::chrono::ceil<std::chrono::milliseconds>(left(until)).count();
+    const std::string block = std::to_string(std::max<std::int64_t>(most, 1));
+    const resp::Value read = TRY(accepted(redis.ask({"XREAD",
+                                                     "COUNT",
+                                                     "1",
+                                                     "BLOCK",
+                                                     block,
+                                                     "STREAMS",
+                                                     keys_.wake,
+                                                     woken_by_.empty() ? "0" : woken_by_})));
+    if (read.list.empty()) {
+      return {};
+    }
+    woken_by_ = last_id_of(read);
+    is_woken_ = true;
+  }
+  rest(left(asks_read_at_ + kWokenTick), stop);
+  return {};
 }
 
 // Somebody has put something else in their place.
 void Builder::forget_all(Redis& redis) {
-  (void)redis.ask({"DEL", keys_.meta, keys_.log, keys_.manifest, keys_.asks, keys_.answers});
+  (void)redis.ask(
+      {"DEL", keys_.meta, keys_.log, keys_.manifest, keys_.asks, keys_.answers, keys_.wake});
 }
 
 void Builder::become(const std::string& what) {
@@ -299,7 +335,7 @@ Builder::Done Builder::tick(Redis& redis) {
   return tidy_files(redis);
 }
 
-std::expected<Builder::Meta, std::string> Builder::run_script(
+std::expected<Meta, std::string> Builder::run_script(
     Redis& redis,
     std::string_view script,
     std::initializer_list<std::string_view> keys,
@@ -311,7 +347,7 @@ std::expected<Builder::Meta, std::string> Builder::run_script(
   return Meta(TRY(accepted(redis.ask(all))));
 }
 
-std::expected<Builder::Meta, std::string> Builder::meta(Redis& redis) {
+std::expected<Meta, std::string> Builder::meta(Redis& redis) {
   return Meta(TRY(accepted(redis.ask({"HMGET", keys_.meta, "epoch", "seq", "tag"}))));
 }
 
@@ -339,20 +375,24 @@ Builder::Done Builder::publish(Redis& redis) {
     const std::scoped_lock lock(mutex_);
     is_all = publisher_.is_all_appended();
   }
-  TRY(tend_snapshots(redis));
-  return read_asks(redis);
+  if (now - tended_at_ >= kTick) {
+    tended_at_ = now;
+    TRY(tend_snapshots(redis));
+  }
+  return now - asks_read_at_ >= kWokenTick ? read_asks(redis) : Done();
 }
 
 Builder::Done Builder::append(Redis& redis, const Publisher::Draft& draft) {
   const Meta before(std::to_string(draft.epoch), std::to_string(draft.seq - 1), draft.before);
   const Meta after(before.epoch, std::to_string(draft.seq), draft.tag);
+  TRY(answer(redis, draft));  // for those who see the entry at once
   const Meta now =
       TRY(run_script(redis,
                      append_script(),
                      {keys_.meta, keys_.log},
                      {before.epoch, before.seq, before.tag, draft.tag, draft.bytes, after.seq}));
   if (now == after) {
-    TRY(answer(redis, draft));
+    is_awaited_ = is_awaited_ && draft.questions.empty();
     const std::scoped_lock lock(mutex_);
     appended_bytes_ += draft.bytes.size();
     publisher_.appended();
@@ -401,18 +441,24 @@ Builder::Done Builder::read_asks(Redis& redis) {
       return {};
     }
   }
+  const source::TimePoint now = settings_.clock();
+  asks_read_at_ = now;
+  is_awaited_ = std::exchange(is_woken_, false);
   const resp::Value count = TRY(accepted(redis.ask({"HLEN", keys_.asks})));
   if (static_cast<std::uint64_t>(count.number) > kAsksMax) {
     TRY(accepted(redis.ask({"DEL", keys_.asks, keys_.answers})));
     return {};
   }
   const resp::Value asked = TRY(accepted(redis.ask({"HGETALL", keys_.asks})));
-  const source::TimePoint now = settings_.clock();
   Asks::News news;
   {
     const std::scoped_lock lock(mutex_);
     news = asks_.see(asked, now);
-    judge_trials();
+    if (trials_.judge(publisher_, asks_, now)) {
+      settings_.on_trouble(
+          "rows are hidden by what is on trial since a table was changed: it is not promoted, and "
+          "its keys pass; see event=hidden_row of the followers that try it");
+    }
   }
   std::ranges::for_each(news.lacks, [this](TableId table) { cut_again(table); });
   std::vector<std::string_view> gone{"HDEL", keys_.asks};
@@ -426,46 +472,9 @@ Builder::Done Builder::read_asks(Redis& redis) {
     return {};
   }
   const std::scoped_lock lock(mutex_);
-  publisher_.questions_read(std::move(news.questions), now);
+  publisher_.questions_read(std::move(news.questions), settings_.clock());
   settings_.want_proof();
   return {};
-}
-
-// Of what is on trial: promoted when enough was compared for long enough, and not at all while
-// rows are hidden.
-void Builder::judge_trials() {
-  const std::uint64_t compared = asks_.compared();
-  std::map<TableId, Trial> trials;
-  const source::TimePoint now = settings_.clock();
-  for (const auto& [table, state] : publisher_.published().tables) {
-    if (state.is_on_trial && state.version != 0) {
-      const auto known = trials_.find(table);
-      trials[table] = known == trials_.end() ? Trial{.began_at = now, .compared_before = compared}
-                                             : known->second;
-    }
-  }
-  trials_ = std::move(trials);
-  publisher_.set_trial_below(
-      trials_.empty() ? 0 : std::max(asks_.trial_below(), publisher_.published().trial_below));
-  if (trials_.empty()) {
-    has_told_of_hidden_ = false;
-    return;
-  }
-  if (asks_.hidden() > 0) {
-    if (!std::exchange(has_told_of_hidden_, true)) {
-      settings_.on_trouble(
-          "rows are hidden by what is on trial since a table was changed: it is not promoted, and "
-          "its keys pass; see event=hidden_row of the followers that try it");
-    }
-    return;
-  }
-  for (const auto& [table, trial] : trials_) {
-    const bool is_tried = now - trial.began_at >= settings_.canary &&
-                          compared >= trial.compared_before + kComparedMin;
-    if (is_tried || settings_.canary == std::chrono::nanoseconds::zero()) {
-      publisher_.promote(table);
-    }
-  }
 }
 
 // What a follower cannot use: once in a while, whoever says so.
@@ -773,6 +782,7 @@ std::expected<std::unique_ptr<source::Publication>, std::string> make_publicatio
       .clock = made.clock,
       .canary = fleet.canary,
       .want_proof = [&questions = made.questions] { questions.want(); },
+      .serves_strict = [&questions = made.questions] { return questions.serves_strict(); },
       .on_trouble = [&observer = made.observer, name = made.settings.name](
                         const std::string& what) { observer.on_trouble(name, what); },
       .on_change =

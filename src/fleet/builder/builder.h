@@ -3,7 +3,8 @@
 //   the source's threads ── inserted … mark, proven ─▶ Publisher ◀── the builder's thread ─▶ Redis
 //
 // Each tick the builder reads followers' questions, asks for a proof that is newer, and appends
-// what has come since. While another builder publishes it follows the log instead; if nothing comes
+// what has come since. A follower whose reader waits wakes it: then it does not wait for a tick,
+// neither to read nor to append. While another builder publishes it follows the log instead; if nothing comes
 // for kTakesOverAfter it goes on there, or begins a new log if it cannot.
 //
 // Threads:   the publication's calls as there; its own, from start() to the destructor.
@@ -35,6 +36,7 @@
 
 #include "builder/asks.h"
 #include "builder/snapshot_files.h"
+#include "builder/trials.h"
 #include "builder/uploads.h"
 #include "fleet/layout.h"
 #include "fleet/publisher.h"
@@ -51,6 +53,7 @@ namespace cuckooguard::fleet {
 class Builder final : public source::Publication {
  public:
   static constexpr std::chrono::milliseconds kTick{100};
+  static constexpr std::chrono::milliseconds kWokenTick{20};  // questions are read no more often
   static constexpr std::chrono::milliseconds kHeartbeat{500};
   static constexpr std::chrono::seconds kTakesOverAfter{3};
   // Who has had no proof for so long does not publish: another one's database may answer.
@@ -61,8 +64,7 @@ class Builder final : public source::Publication {
   // Entries that no manifest needs any more, for followers that are behind.
   static constexpr std::chrono::seconds kLogStays{30};
   static constexpr std::size_t kAsksMax = 20'000;
-  static constexpr std::size_t kBehindShownMax = 20;  // followers
-  static constexpr std::uint64_t kComparedMin = 100;  // keys, before what is on trial is promoted
+  static constexpr std::size_t kBehindShownMax = 20;          // followers
   static constexpr std::chrono::seconds kCutsAgainEvery{60};  // each table
   // A table has a new snapshot when its changes since the last one are more than that, or a quarter
   // of it.
@@ -80,6 +82,7 @@ class Builder final : public source::Publication {
     // For so long some followers only compare what is defined otherwise than before.
     std::chrono::nanoseconds canary{};
     std::function<void()> want_proof;
+    std::function<bool()> serves_strict;  // what is proven, as of then
     std::function<void(const std::string& what)> on_trouble;
     std::function<void(const std::string& what)> on_change;  // who publishes, and why
   };
@@ -116,20 +119,6 @@ class Builder final : public source::Publication {
   using Redis = source::RedisSession;
   using Done = std::expected<void, std::string>;
 
-  // What Redis says that there is.
-  struct Meta {
-    std::string epoch;
-    std::string seq;
-    std::string tag;
-
-    Meta() = default;
-    explicit Meta(const resp::Value& reply);
-    Meta(std::string its_epoch, std::string its_seq, std::string its_tag)
-        : epoch(std::move(its_epoch)), seq(std::move(its_seq)), tag(std::move(its_tag)) {}
-    std::uint64_t epoch_number() const;
-    std::uint64_t seq_number() const;
-    bool operator==(const Meta&) const = default;
-  };
   struct Listed {
     bool has_patterns = false;
     TableList::Namespace names;
@@ -146,6 +135,8 @@ class Builder final : public source::Publication {
   };
 
   void run(const std::stop_token& stop);
+  void rest(std::chrono::nanoseconds pause, const std::stop_token& stop);
+  Done wait_for_followers(Redis& redis, const std::stop_token& stop);
   Done tick(Redis& redis);
   std::expected<Meta, std::string> run_script(Redis& redis,
                                               std::string_view script,
@@ -160,7 +151,6 @@ class Builder final : public source::Publication {
   std::optional<Manifest> make_manifest();
   void show_uploads();
   void cut_again(TableId table);
-  void judge_trials();
   Done forget_lost(Redis& redis, Manifest& manifest);
   Done see_policy(Redis& redis);
   Done renew_manifest(Redis& redis);
@@ -186,6 +176,7 @@ class Builder final : public source::Publication {
   Publisher publisher_;
   std::map<std::string, Listed> listed_;
   bool is_in_doubt_ = false;
+  bool serves_strict_ = false;
   std::map<TableId, TakenCut> cuts_;
   std::map<TableId, std::uint64_t> tails_;  // how much was appended by its standing snapshot
   std::set<TableId> rebuilt_;               // since that
@@ -203,15 +194,15 @@ class Builder final : public source::Publication {
   Meta seen_;
   source::TimePoint seen_at_{};
   source::TimePoint said_at_{};
+  source::TimePoint tended_at_{};
+  source::TimePoint asks_read_at_{};
+  std::string woken_by_;     // the last entry of keys_.wake
+  bool is_woken_ = false;    // by a follower whose question is not read,
+  bool is_awaited_ = false;  // and is not answered
   source::TimePoint manifest_at_{};
   source::TimePoint tidied_at_{};
   std::map<TableId, source::TimePoint> cut_again_at_;
-  struct Trial {
-    source::TimePoint began_at{};
-    std::uint64_t compared_before = 0;
-  };
-  std::map<TableId, Trial> trials_;
-  bool has_told_of_hidden_ = false;
+  Trials trials_;
   // The oldest entries that manifests of the last kLogStays needed; and of those before.
   std::deque<std::pair<source::TimePoint, std::uint64_t>> oldest_;
   std::uint64_t trims_to_ = 0;

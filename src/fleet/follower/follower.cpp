@@ -21,6 +21,10 @@ constexpr const char* kNeedsBuilder =
     "its snapshots are not in Redis (fleet.snapshots: http): set `builder` of this source to the "
     "admin.address of its builders";
 
+constexpr const char* kServesNoStrict =
+    "its builder's database is a replica, which serves no strict reads: those of namespaces with "
+    "consistency: strict pass";
+
 using filter::State;
 using source::Feed;
 
@@ -47,8 +51,17 @@ Follower::Follower(Settings settings, source::Feeds feeds, source::Clock clock)
       keys_(settings_.prefix, settings_.fleet),
       feeds_(std::move(feeds)),
       clock_(std::move(clock)),
-      name_(name_of_process()) {
-  settings_.asking.refuses_strict(true);
+      name_(name_of_process()),
+      questions_(name_) {
+  settings_.asking.refuses_strict(true);  // until its builder says that it does
+  asker_ = std::make_unique<Asker>(Asker::Settings{.source = settings_.source,
+                                                   .name = name_,
+                                                   .keys = keys_,
+                                                   .redis = settings_.redis,
+                                                   .observer = settings_.observer,
+                                                   .asking = settings_.asking,
+                                                   .clock = clock_},
+                                   questions_);
 }
 
 Follower::Duration Follower::step(const std::stop_token& stop) {
@@ -124,10 +137,10 @@ void Follower::report_all(State state, const std::string& why) {
 // --- rounds ---
 
 std::expected<Follower::Duration, std::string> Follower::round(const std::stop_token& stop) {
+  say_how_far();
   if (!replica_) {
     return begin();
   }
-  TRY(ask());
   TRY(read_log());
   TRY(count_followers());
   if (replica_) {
@@ -156,7 +169,7 @@ std::expected<Follower::Duration, std::string> Follower::begin() {
     report_all(State::loading, why);
     return begin_backoff_.next();
   }
-  replica_ = std::make_unique<Replica>(name_, std::move(manifest->begin), settings_.keys);
+  replica_ = std::make_unique<Replica>(questions_, std::move(manifest->begin), settings_.keys);
   load_.reset();
   load_at_ = clock_() + random_within(kFirstLoadWithin);
   list_tables();
@@ -164,28 +177,21 @@ std::expected<Follower::Duration, std::string> Follower::begin() {
   return Duration::zero();
 }
 
-Follower::Done Follower::ask() {
-  const bool is_wanted = settings_.asking.begin();
+void Follower::say_how_far() {
   const TimePoint now = clock_();
-  if (now - asked_at_ < kAskEvery && !is_wanted) {
-    return {};
+  std::optional<Ask> ask;
+  if (replica_) {
+    ask = {.seq = replica_->at().seq, .lacks = std::exchange(lacks_, 0), .why = why_behind(now)};
+    if (const filter::Trial* const trial = trial_that_is_on()) {
+      ask->compared = trial->compared;
+      ask->hidden = trial->hidden;
+    }
   }
-  asked_at_ = now;
-  const Question question = replica_->ask(random_bytes(kNonceBytes), now);
-  const auto proven_at = status_.read().proven_at;
-  Ask ask{.nonce = question.nonce,
-          .seq = replica_->at().seq,
-          .lacks = std::exchange(lacks_, 0),
-          .lag = proven_at ? std::optional(
-                                 std::chrono::floor<std::chrono::milliseconds>(now - *proven_at))
-                           : std::nullopt,
-          .why = why_behind(now)};
-  if (const filter::Trial* const trial = trial_that_is_on()) {
-    ask.compared = trial->compared;
-    ask.hidden = trial->hidden;
-  }
-  TRY(accepted(redis_->ask({"HSET", keys_.asks, name_, bytes_of(ask)})));
-  return {};
+  const std::string trouble = asker_->say(std::move(ask), status_.read().proven_at);
+  const bool passes_strict = !serves_strict_ && settings_.asking.must_serve_strict();
+  status_.remark(!trouble.empty() ? "its builder cannot be asked: " + trouble
+                 : passes_strict  ? kServesNoStrict
+                                  : "");
 }
 
 std::string Follower::why_behind(TimePoint now) {
@@ -334,6 +340,9 @@ void Follower::prove(TimePoint at) {
 
 void Follower::list_tables() {
   const auto list = read_list(replica_->at().list);
+  serves_strict_ = list && list->serves_strict;
+  settings_.asking.serves_strict(serves_strict_);
+  settings_.asking.refuses_strict(!serves_strict_);
   for (const source::Target& target : feeds_.targets()) {
     const TableList::Namespace* const names = list ? list->find(target.settings.name) : nullptr;
     const bool is_same =

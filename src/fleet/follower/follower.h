@@ -1,7 +1,9 @@
 // Follows what a builder publishes in Redis (fleet/layout.h), one round after the other:
 //
-//   ask ─▶ read the log, and apply it ─▶ is there an answer? then all is proven as of the question
-//                                     └▶ load what is not here, some pieces each round
+//   read the log, and apply it ─▶ is there an answer? then all is proven as of the question
+//                              └▶ load what is not here, some pieces each round
+//
+// The questions are asked aside (asker.h).
 //
 // Its filters stay as they are while nothing comes, and pass once the last proof is too old. What
 // is loaded is loaded beside them: from Redis, from its builder (builder_client.h), or from a file
@@ -9,7 +11,7 @@
 // from what is here has all of it read again: after a pause, so that not all followers come at
 // once.
 //
-// Threads: a source's (source/follower.h); files are synced on others. Lifetimes: what Settings
+// Threads: a source's (source/follower.h); Asker's; files are synced on others. Lifetimes: what Settings
 //          refer to and the feeds' targets outlive it.
 // Errors:  a state that says why; what nobody does by accident is told to the observer.
 // Limits:  kPiecesAtOnce of 1 MiB for each round; a snapshot is in memory while it is loaded.
@@ -31,6 +33,7 @@
 
 #include "fleet/layout.h"
 #include "fleet/replica.h"
+#include "follower/asker.h"
 #include "follower/builder_client.h"
 #include "source/feeds.h"
 #include "source/follower.h"
@@ -43,7 +46,6 @@ class Follower final : public source::Follower {
  public:
   using Duration = std::chrono::nanoseconds;
 
-  static constexpr std::chrono::milliseconds kAskEvery{250};
   static constexpr std::chrono::milliseconds kReadWait{100};
   static constexpr std::chrono::seconds kCompareEvery{1};
   static constexpr std::chrono::seconds kCountEvery{10};
@@ -108,7 +110,7 @@ class Follower final : public source::Follower {
   Duration lose(const std::string& why);
   std::expected<Duration, std::string> round(const std::stop_token& stop);
   std::expected<Duration, std::string> begin();
-  Done ask();
+  void say_how_far();
   std::string why_behind(TimePoint now);  // empty: it is not
   void show();
   std::chrono::milliseconds log_wait() const;
@@ -156,25 +158,27 @@ class Follower final : public source::Follower {
   source::Backoff begin_backoff_{std::chrono::milliseconds(200), std::chrono::seconds(10)};
   source::Backoff fetch_backoff_{std::chrono::milliseconds(500), std::chrono::seconds(10)};
   std::string name_;
+  OwnQuestions questions_;
   std::unique_ptr<Redis> redis_;
   std::unique_ptr<Replica> replica_;
   std::map<TableId, source::Feed*> numbered_;
   std::map<TableId, Here> here_;
   std::optional<Load> load_;
-  TimePoint asked_at_{};
   TimePoint compared_at_{};
   TimePoint counted_at_{};
   TimePoint manifest_read_at_{};
   TimePoint load_at_{};   // not before
   TimePoint begin_at_{};  // likewise
   bool may_be_answered_ = false;
-  TableId lacks_ = 0;         // to be told
+  TableId lacks_ = 0;  // to be told
+  bool serves_strict_ = false;
   std::string why_no_piece_;  // of its builder's, that came last; empty: it came
   source::FollowStatus status_;
   mutable std::mutex mutex_;
   Shown shown_;
   std::string kind_;  // of positions
   std::future<void> keeping_;
+  std::unique_ptr<Asker> asker_;
 };
 
 }  // namespace cuckooguard::fleet

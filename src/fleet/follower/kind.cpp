@@ -44,19 +44,19 @@ std::expected<source::SourceParts, std::vector<Refusal>> make(
   }
   const auto builder = client_of(settings);
   return source::SourceParts{
-      .follower = std::make_unique<Follower>(
-          Follower::Settings{.source = making.settings.name,
-                             .fleet = settings.name,
-                             .prefix = settings.fleet.prefix,
-                             .keys = *std::move(keys),
-                             .redis = making.redis,
-                             .observer = making.observer,
-                             .asking = making.asking(Follower::kAskEvery),
-                             .kinds = making.kinds,
-                             .storage = making.storage.directory,
-                             .builder = builder},
-          making.feeds(),
-          making.clock),
+      .follower =
+          std::make_unique<Follower>(Follower::Settings{.source = making.settings.name,
+                                                        .fleet = settings.name,
+                                                        .prefix = settings.fleet.prefix,
+                                                        .keys = *std::move(keys),
+                                                        .redis = making.redis,
+                                                        .observer = making.observer,
+                                                        .asking = making.asking(Asker::kPace),
+                                                        .kinds = making.kinds,
+                                                        .storage = making.storage.directory,
+                                                        .builder = builder},
+                                     making.feeds(),
+                                     making.clock),
       .rows = builder == nullptr ? nullptr
                                  : std::make_unique<BuilderRows>(builder, making.copied_targets())};
 }
