@@ -45,7 +45,8 @@ void check_types(const Source& source,
                  const NamespacePlaces& here,
                  Report& report) {
   const bool has_types = std::holds_alternative<PostgresSource>(source.kind) ||
-                         std::holds_alternative<MysqlSource>(source.kind);
+                         std::holds_alternative<MysqlSource>(source.kind) ||
+                         std::holds_alternative<FleetSource>(source.kind);  // its builder looks
   const bool is_sqlite = std::holds_alternative<SqliteSource>(source.kind);
   const auto is_refused = [is_sqlite](keyspace::ValueType type) {
     return keyspace::is_of_own_type(type) && (!is_sqlite || type != keyspace::ValueType::uuid);
