@@ -1,4 +1,4 @@
-// fleet_bench [--followers N] [--changes N] [--seconds N]
+// fleet_bench [--followers N] [--changes N] [--seconds N] [--strict N]
 //
 // What N followers of one builder cost Redis, at so many changes of the table per second. They are
 // light ones, each with a connection of its own, that ask and read as a follower does and believe
@@ -6,6 +6,7 @@
 //
 //   at a tick     an entry is read when it comes
 //   at two ticks  every 0.2 s, what has come by then
+//   strict        at a tick, while readers of so many of them wait for a proof at any time (--strict)
 //
 // Each is a line of its own: `bench-fleet: followers=… …`.
 
@@ -39,6 +40,7 @@
 #include "fleet/keys.h"
 #include "fleet/layout.h"
 #include "fleet/replica.h"
+#include "follower/follower.h"
 #include "harness/guard_process.h"
 #include "harness/mariadb_server.h"
 #include "harness/redis_command.h"
@@ -55,12 +57,14 @@ using TimePoint = SteadyClock::time_point;
 constexpr std::uint64_t kRows = 100'000;
 constexpr std::size_t kTimed = 10;  // of the followers
 constexpr std::chrono::milliseconds kAskEvery{250};
+constexpr std::chrono::milliseconds kStrictPace{20};
 constexpr std::chrono::milliseconds kTwoTicks{200};
 
 struct Options {
   std::size_t followers = 500;
   std::uint64_t changes = 1000;
   unsigned seconds = 10;
+  std::size_t strict = 0;
 };
 
 double cpu_seconds(pid_t pid) {
@@ -130,37 +134,45 @@ class LightFollower {
       : keys_(keys),
         name_(std::move(name)),
         last_id_(std::move(last_id)),
-        socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
-        reader_(redisReaderCreate(), redisReaderFree) {
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(port);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const int on = 1;
-    if (::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0 ||
-        ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) {
-      throw std::runtime_error("a follower cannot connect");
-    }
-  }
+        port_(port),
+        socket_(connected()),
+        reader_(redisReaderCreate(), redisReaderFree) {}
   LightFollower(const LightFollower&) = delete;
   LightFollower& operator=(const LightFollower&) = delete;
-  ~LightFollower() { ::close(socket_); }
+  ~LightFollower() {
+    ::close(socket_);
+    ::close(asking_);  // -1: there is none
+  }
 
   int socket() const { return socket_; }
   bool is_reading() const { return is_reading_; }
-  TimePoint read_at() const { return read_at_; }
+  bool is_due(TimePoint now, bool waits) const {
+    return waits ? is_open_ || now - got_at_ >= fleet::Follower::kReadEvery
+                 : now - read_at_ >= kTwoTicks;
+  }
   std::uint64_t bytes() const { return bytes_; }
+  const std::vector<double>& waited() const { return waited_; }  // ms
+
+  // A reader waits, from when the one before it has its proof.
+  void want(TimePoint now) {
+    const bool is_due = now - asked_at_ >= (is_open_ ? kAskEvery : kStrictPace);
+    if (!is_due) {
+      return;
+    }
+    if (asking_ < 0) {
+      asking_ = connected();
+      send(asking_, harness::command({"CLIENT", "REPLY", "OFF"}));
+    }
+    is_open_ = true;
+    send(asking_,
+         question(now) + harness::command({"XADD", keys_.wake, "MAXLEN", "1", "*", "w", ""}));
+  }
 
   // Its question, if that is due, and what comes next in the log.
   void ask(TimePoint now, bool waits) {
     std::string commands;
-    if (now - asked_at_ >= kAskEvery) {
-      asked_at_ = now;
-      std::string nonce(fleet::kNonceBytes, 'n');
-      const std::string count = std::to_string(++questions_);
-      std::ranges::copy(count, nonce.begin());
-      commands += harness::command(
-          {"HSET", keys_.asks, name_, fleet::bytes_of(fleet::Ask{.nonce = nonce, .seq = 1})});
+    if (asking_ < 0 && now - asked_at_ >= kAskEvery) {
+      commands += question(now);
       ++skipped_replies_;
     }
     if (waits) {
@@ -171,7 +183,7 @@ class LightFollower {
     }
     is_reading_ = true;
     read_at_ = now;
-    send(commands);
+    send(socket_, commands);
   }
 
   // What has come; of each entry its bytes.
@@ -189,6 +201,9 @@ class LightFollower {
           static_cast<redisReply*>(reply), freeReplyObject);
       if (skipped_replies_ > 0) {
         --skipped_replies_;
+        if (owned->type == REDIS_REPLY_STRING) {
+          take_answer({owned->str, owned->len});
+        }
         continue;
       }
       is_reading_ = false;
@@ -197,10 +212,42 @@ class LightFollower {
   }
 
  private:
+  int connected() const {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port_);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int on = 1;
+    if (::connect(socket, reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0 ||
+        ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) {
+      throw std::runtime_error("a follower cannot connect");
+    }
+    return socket;
+  }
+  std::string question(TimePoint now) {
+    asked_at_ = now;
+    nonce_ = std::to_string(++questions_);
+    nonce_.resize(fleet::kNonceBytes, 'n');
+    return harness::command(
+        {"HSET",
+         keys_.asks,
+         name_,
+         fleet::bytes_of(fleet::Ask{.nonce = nonce_, .seq = 1, .is_waiting = asking_ >= 0})});
+  }
+  void take_answer(std::string_view bytes) {
+    const auto answer = fleet::read_answer(bytes);
+    if (is_open_ && answer && answer->nonce == nonce_) {
+      is_open_ = false;
+      waited_.push_back(
+          std::chrono::duration<double, std::milli>(SteadyClock::now() - asked_at_).count());
+    }
+  }
   void take(const redisReply& reply, const auto& use) {
     if (reply.type != REDIS_REPLY_ARRAY || reply.elements == 0) {
       return;
     }
+    got_at_ = SteadyClock::now();
     const redisReply& entries = *reply.element[0]->element[1];
     for (std::size_t i = 0; i < entries.elements; ++i) {
       const redisReply& entry = *entries.element[i];
@@ -208,11 +255,11 @@ class LightFollower {
       const redisReply& bytes = *entry.element[1]->element[1];
       use(std::string_view(bytes.str, bytes.len));
     }
-    send(harness::command({"HGET", keys_.answers, name_}));
+    send(socket_, harness::command({"HGET", keys_.answers, name_}));
     ++skipped_replies_;
   }
-  void send(const std::string& bytes) const {
-    if (::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) !=
+  static void send(int socket, const std::string& bytes) {
+    if (::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL) !=
         static_cast<ssize_t>(bytes.size())) {
       throw std::runtime_error("a follower cannot write");
     }
@@ -221,11 +268,17 @@ class LightFollower {
   const fleet::Keys& keys_;
   std::string name_;
   std::string last_id_;
+  std::uint16_t port_;
   int socket_;
+  int asking_ = -1;  // of a strict one
   std::unique_ptr<redisReader, decltype(&redisReaderFree)> reader_;
   bool is_reading_ = false;
   TimePoint read_at_{};
+  TimePoint got_at_{};
   TimePoint asked_at_{};
+  std::string nonce_;
+  bool is_open_ = false;
+  std::vector<double> waited_;
   std::uint64_t questions_ = 0;
   std::uint64_t bytes_ = 0;
   int skipped_replies_ = 0;
@@ -260,7 +313,7 @@ class Bench {
     wait_until_absent(*follower_, kRows + 1);
   }
 
-  void measure(bool waits) {
+  void measure(bool waits, std::size_t strict) {
     std::vector<std::unique_ptr<LightFollower>> followers;
     const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
     const std::string last = redis_.call({"HGET", keys_.meta, "seq"});
@@ -278,13 +331,16 @@ class Bench {
     const auto run_until = [&](TimePoint end, bool counts) {
       while (SteadyClock::now() < end) {
         const TimePoint now = SteadyClock::now();
+        for (std::size_t i = 0; i < strict; ++i) {
+          followers[i]->want(now);
+        }
         for (auto& follower : followers) {
-          if (!follower->is_reading() && (waits || now - follower->read_at() >= kTwoTicks)) {
+          if (!follower->is_reading() && follower->is_due(now, waits)) {
             follower->ask(now, waits);
           }
         }
         std::array<epoll_event, 256> events{};
-        const int ready = ::epoll_wait(epoll, events.data(), events.size(), 5);
+        const int ready = ::epoll_wait(epoll, events.data(), events.size(), strict > 0 ? 1 : 5);
         for (int i = 0; i < ready; ++i) {
           const std::size_t which = events.at(static_cast<std::size_t>(i)).data.u64;
           followers[which]->read([&](std::string_view bytes) {
@@ -311,10 +367,15 @@ class Bench {
     }
     ::close(epoll);
     std::ranges::sort(lags);
+    std::vector<double> waited;
+    for (const auto& follower : followers) {
+      waited.insert(waited.end(), follower->waited().begin(), follower->waited().end());
+    }
+    std::ranges::sort(waited);
     std::printf(
         "bench-fleet: followers=%zu changes_per_s=%llu ticks=%d redis_core_share=%.3f "
         "lag_p50_ms=%.0f lag_p99_ms=%.0f follower_core_share=%.4f follower_rss_mib=%.1f "
-        "bytes_per_follower_per_s=%.0f\n",
+        "bytes_per_follower_per_s=%.0f strict=%zu strict_p50_ms=%.1f strict_p99_ms=%.1f\n",
         followers.size(),
         static_cast<unsigned long long>(options_.changes),
         waits ? 1 : 2,
@@ -323,7 +384,10 @@ class Bench {
         percentile(lags, 0.99),
         (cpu_seconds(follower_->pid()) - follower_before) / took,
         static_cast<double>(follower_->resident_bytes()) / (1024 * 1024),
-        static_cast<double>(bytes - bytes_before) / took / static_cast<double>(followers.size()));
+        static_cast<double>(bytes - bytes_before) / took / static_cast<double>(followers.size()),
+        strict,
+        percentile(waited, 0.5),
+        percentile(waited, 0.99));
   }
 
  private:
@@ -376,13 +440,20 @@ int run(const std::vector<std::string>& arguments) {
       options.changes = number;
     } else if (arguments[i] == "--seconds") {
       options.seconds = number;
+    } else if (arguments[i] == "--strict") {
+      options.strict = number;
     } else {
-      throw std::runtime_error("fleet_bench [--followers N] [--changes N] [--seconds N]");
+      throw std::runtime_error(
+          "fleet_bench [--followers N] [--changes N] [--seconds N] [--strict N]");
     }
   }
   harness::raise_descriptor_limit();
+  if (options.strict > 0) {
+    Bench(options).measure(true, std::min(options.strict, options.followers));
+    return 0;
+  }
   for (const bool waits : {true, false}) {
-    Bench(options).measure(waits);
+    Bench(options).measure(waits, 0);
   }
   return 0;
 }

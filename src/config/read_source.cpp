@@ -285,8 +285,6 @@ void read_looks(const Section& section,
   });
 }
 
-constexpr milliseconds kFleetStrictHold = 100ms;  // they come by Redis, and its builder
-
 // Of every type: how old proofs may be, and how strict reads come by newer ones.
 void read_proofs(const Section& section, Source& source) {
   section.read("max_lag",

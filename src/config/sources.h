@@ -171,6 +171,8 @@ struct FleetSource {
 
 enum class Publish : std::uint8_t { off, redis };
 
+inline constexpr milliseconds kFleetStrictHold{100};  // proofs come by Redis and a builder
+
 struct Source {
   std::string name;
   std::variant<SqliteSource, MysqlSource, PostgresSource, FileSource, BloomSource, FleetSource>
@@ -179,8 +181,8 @@ struct Source {
   // Questions for strict reads come no more often than this; nullopt: as often as 2 % of a core
   // allow for this kind of source.
   std::optional<milliseconds> strict_every;
-  // So long a strict read waits for its proof; then it passes. At most max_lag; of a fleet, whose
-  // proofs come by Redis and a builder, 100 ms unless it is set.
+  // So long a strict read waits for its proof; then it passes. At most max_lag. kFleetStrictHold of
+  // a fleet, unless it is set.
   milliseconds strict_hold{20};
   Publish publish = Publish::off;  // to other guards
   Fleet fleet;                     // if it is published

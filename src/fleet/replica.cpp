@@ -41,6 +41,7 @@ std::string bytes_of(const Ask& ask) {
   text::put_text(out, std::string_view(ask.why).substr(0, Ask::kWhyMax));
   text::put(out, ask.compared);
   text::put(out, ask.hidden);
+  text::put(out, static_cast<std::uint8_t>(ask.is_waiting));
   return out;
 }
 
@@ -65,6 +66,7 @@ std::optional<Ask> read_ask(std::string_view bytes) {
   ask.why = cursor.take_text();
   ask.compared = cursor.take<std::uint64_t>();
   ask.hidden = cursor.take<std::uint64_t>();
+  ask.is_waiting = cursor.take<std::uint8_t>() != 0;
   return cursor.at_end() && ask.why.size() <= Ask::kWhyMax ? std::optional(std::move(ask))
                                                            : std::nullopt;
 }

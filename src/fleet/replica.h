@@ -48,6 +48,7 @@ struct Ask {
   std::string why{};                               // keys pass; empty: they do not
   std::uint64_t compared = 0;                      // of what it has on trial: keys,
   std::uint64_t hidden = 0;                        // and rows that its filters should have
+  bool is_waiting = false;                         // a reader does, for the answer
 };
 std::string bytes_of(const Ask& ask);
 // How far behind `seq` it is, and why; for people.

@@ -54,7 +54,10 @@ TEST(DocumentedSettings, with_everything_switched_on_it_still_has_the_programs_d
   EXPECT_EQ(config.upstream.tls, UpstreamTls{});
   for (const Source& source : config.sources) {
     const testing::SourceExample& example = testing::kSourceExamples.at(source.kind.index());
-    const Source expected{.name = source.name, .kind = example.defaults(source.kind)};
+    const bool is_fleet = std::holds_alternative<FleetSource>(source.kind);
+    const Source expected{.name = source.name,
+                          .kind = example.defaults(source.kind),
+                          .strict_hold = is_fleet ? kFleetStrictHold : Source{}.strict_hold};
     EXPECT_EQ(source, expected) << source.name;
   }
   ASSERT_EQ(config.sources.size(), testing::kSourceExamples.size()) << "one example per type";

@@ -51,6 +51,13 @@ TEST_F(AsksTest, a_question_is_new_once_and_its_follower_is_gone_when_it_asks_no
   EXPECT_THAT(see({{"a", ask('2')}}).questions, SizeIs(1));
 }
 
+TEST_F(AsksTest, readers_wait_for_an_answer_once) {
+  const std::string waiting =
+      bytes_of(Ask{.nonce = std::string(kNonceBytes, 'w'), .is_waiting = true});
+  EXPECT_EQ(see({{"a", waiting}, {"b", ask('1')}}).waiting, 1U);
+  EXPECT_EQ(see({{"a", waiting}, {"b", ask('2')}}).waiting, 0U) << "it is answered";
+}
+
 TEST_F(AsksTest, what_is_no_ask_is_gone) {
   const auto news = see({{"a", "x"}, {std::string(Asks::kNameMax + 1, 'b'), ask('1')}});
   EXPECT_THAT(news.questions, IsEmpty());

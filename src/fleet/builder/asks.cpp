@@ -18,6 +18,7 @@ Asks::News Asks::see(const resp::Value& asked, source::TimePoint now) {
       news.lacks.insert(ask->lacks);
     }
     if (ask && (known == all_.end() || known->second.ask.nonce != ask->nonce)) {
+      news.waiting += ask->is_waiting ? 1 : 0;
       news.questions.push_back({.name = name, .nonce = ask->nonce});
       there[name] = {.ask = *ask, .at = now};
     } else if (ask && now - known->second.at <= kStays) {

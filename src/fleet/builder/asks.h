@@ -30,6 +30,7 @@ class Asks {
     std::vector<Question> questions{};
     std::vector<std::string> gone{};  // names
     std::set<TableId> lacks{};        // Ask::lacks
+    std::size_t waiting = 0;          // of the questions: a reader waits
   };
   // The whole of the hash of asks, as HGETALL has it.
   News see(const resp::Value& asked, source::TimePoint now);

@@ -33,6 +33,11 @@ Builder::Builder(Settings settings)
 
 void Builder::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  wakes_ = std::make_unique<WakeListener>(settings_.redis, keys_.wake, [this] {
+    const std::scoped_lock lock(mutex_);
+    is_woken_ = true;
+    woken_.notify_all();
+  });
 }
 
 // --- the source ---
@@ -215,69 +220,43 @@ void Builder::run(const std::stop_token& stop) {
         if (!redis) {
           redis = TRY(settings_.redis(keys_.meta));
         }
-        TRY(tick(*redis));
-        return wait_for_followers(*redis, stop);
+        return tick(*redis);
       } catch (const std::exception& trouble) {  // no memory, say
         return std::unexpected(trouble.what());
       }
     }();
     if (done) {
       backoff.succeeded();
+      rest_until_due(stop);
     } else {
       if (redis && done.error().starts_with("WRONGTYPE")) {
         forget_all(*redis);
       }
       redis.reset();
-      woken_by_.clear();  // another Redis may count otherwise
       become("Redis: " + done.error());
-      rest(backoff.next(), stop);
+      std::unique_lock lock(mutex_);
+      woken_.wait_for(lock, stop, backoff.next(), [] { return false; });
     }
   }
 }
 
-void Builder::rest(std::chrono::nanoseconds pause, const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  woken_.wait_for(lock, stop, pause, [] { return false; });
-}
-
-// For a tick; less if one of them wants an answer, or waits for the one that there is now.
-Builder::Done Builder::wait_for_followers(Redis& redis, const std::stop_token& stop) {
+// For a tick; less if a follower wants an answer, or waits for the one that there is now.
+void Builder::rest_until_due(const std::stop_token& stop) {
   const source::TimePoint until = settings_.clock() + kTick;
-  const auto left = [&](source::TimePoint end) {
-    return std::max<std::chrono::nanoseconds>(end - settings_.clock(), {});
+  const auto is_due = [this] {
+    return publisher_.is_publishing() &&
+           (((is_woken_ || is_awaited_) && publisher_.can_answer()) ||
+            (is_woken_ && settings_.clock() - asks_read_at_ >= woken_tick_));
   };
-  if (!is_publishing()) {
-    rest(kTick, stop);
-    return {};
+  std::unique_lock lock(mutex_);
+  for (auto now = settings_.clock(); now < until && !is_due() && !stop.stop_requested();
+       now = settings_.clock()) {
+    const bool was_woken = is_woken_;
+    const source::TimePoint next = was_woken ? asks_read_at_ + woken_tick_ : until;
+    woken_.wait_for(lock, stop, std::min(next, until) - now, [&] {
+      return is_due() || is_woken_ != was_woken;
+    });
   }
-  {
-    std::unique_lock lock(mutex_);
-    if (!publisher_.wants_questions()) {
-      woken_.wait_for(lock, stop, left(until), [this] { return publisher_.can_answer(); });
-    }
-    if ((is_awaited_ || is_woken_) && publisher_.can_answer()) {
-      return {};
-    }
-  }
-  if (!is_woken_) {
-    const auto most = std::chrono::ceil<std::chrono::milliseconds>(left(until)).count();
-    const std::string block = std::to_string(std::max<std::int64_t>(most, 1));
-    const resp::Value read = TRY(accepted(redis.ask({"XREAD",
-                                                     "COUNT",
-                                                     "1",
-                                                     "BLOCK",
-                                                     block,
-                                                     "STREAMS",
-                                                     keys_.wake,
-                                                     woken_by_.empty() ? "0" : woken_by_})));
-    if (read.list.empty()) {
-      return {};
-    }
-    woken_by_ = last_id_of(read);
-    is_woken_ = true;
-  }
-  rest(left(asks_read_at_ + kWokenTick), stop);
-  return {};
 }
 
 // Somebody has put something else in their place.
@@ -392,8 +371,8 @@ Builder::Done Builder::append(Redis& redis, const Publisher::Draft& draft) {
                      {keys_.meta, keys_.log},
                      {before.epoch, before.seq, before.tag, draft.tag, draft.bytes, after.seq}));
   if (now == after) {
-    is_awaited_ = is_awaited_ && draft.questions.empty();
     const std::scoped_lock lock(mutex_);
+    is_awaited_ = is_awaited_ && draft.questions.empty();
     appended_bytes_ += draft.bytes.size();
     publisher_.appended();
     return {};
@@ -434,16 +413,16 @@ Builder::Done Builder::answer(Redis& redis, const Publisher::Draft& draft) {
 }
 
 Builder::Done Builder::read_asks(Redis& redis) {
+  const source::TimePoint now = settings_.clock();
+  asks_read_at_ = now;
   {
     const std::scoped_lock lock(mutex_);
     if (!publisher_.wants_questions()) {
       settings_.want_proof();
       return {};
     }
+    is_awaited_ = std::exchange(is_woken_, false);
   }
-  const source::TimePoint now = settings_.clock();
-  asks_read_at_ = now;
-  is_awaited_ = std::exchange(is_woken_, false);
   const resp::Value count = TRY(accepted(redis.ask({"HLEN", keys_.asks})));
   if (static_cast<std::uint64_t>(count.number) > kAsksMax) {
     TRY(accepted(redis.ask({"DEL", keys_.asks, keys_.answers})));
@@ -454,6 +433,8 @@ Builder::Done Builder::read_asks(Redis& redis) {
   {
     const std::scoped_lock lock(mutex_);
     news = asks_.see(asked, now);
+    woken_tick_ =
+        std::clamp<std::chrono::nanoseconds>(kTickForEachWaiting * news.waiting, kWokenTick, kTick);
     if (trials_.judge(publisher_, asks_, now)) {
       settings_.on_trouble(
           "rows are hidden by what is on trial since a table was changed: it is not promoted, and "

@@ -7,7 +7,7 @@
 // neither to read nor to append. While another builder publishes it follows the log instead; if nothing comes
 // for kTakesOverAfter it goes on there, or begins a new log if it cannot.
 //
-// Threads:   the publication's calls as there; its own, from start() to the destructor.
+// Threads:   the publication's calls as there; its own, and one that listens, from start() to stop().
 // Lifetimes: what Settings refer to outlives it.
 // Errors:    on_trouble(). While Redis cannot be reached it tries again; what has happened since is
 //            appended then.
@@ -38,6 +38,7 @@
 #include "builder/snapshot_files.h"
 #include "builder/trials.h"
 #include "builder/uploads.h"
+#include "builder/wake_listener.h"
 #include "fleet/layout.h"
 #include "fleet/publisher.h"
 #include "fleet/replica.h"
@@ -53,7 +54,10 @@ namespace cuckooguard::fleet {
 class Builder final : public source::Publication {
  public:
   static constexpr std::chrono::milliseconds kTick{100};
-  static constexpr std::chrono::milliseconds kWokenTick{20};  // questions are read no more often
+  // Questions are read no more often; and where many wait less often, as each of them reads each
+  // entry.
+  static constexpr std::chrono::milliseconds kWokenTick{20};
+  static constexpr std::chrono::microseconds kTickForEachWaiting{100};
   static constexpr std::chrono::milliseconds kHeartbeat{500};
   static constexpr std::chrono::seconds kTakesOverAfter{3};
   // Who has had no proof for so long does not publish: another one's database may answer.
@@ -93,7 +97,10 @@ class Builder final : public source::Publication {
   ~Builder() override = default;
 
   void start();
-  void stop() override { thread_ = {}; }
+  void stop() override {
+    wakes_.reset();
+    thread_ = {};
+  }
 
   void set_tables(const source::Target& target, std::span<const std::string> tables) override;
   void set_doubt(bool is_in_doubt) override;
@@ -135,8 +142,7 @@ class Builder final : public source::Publication {
   };
 
   void run(const std::stop_token& stop);
-  void rest(std::chrono::nanoseconds pause, const std::stop_token& stop);
-  Done wait_for_followers(Redis& redis, const std::stop_token& stop);
+  void rest_until_due(const std::stop_token& stop);
   Done tick(Redis& redis);
   std::expected<Meta, std::string> run_script(Redis& redis,
                                               std::string_view script,
@@ -177,6 +183,8 @@ class Builder final : public source::Publication {
   std::map<std::string, Listed> listed_;
   bool is_in_doubt_ = false;
   bool serves_strict_ = false;
+  bool is_woken_ = false;    // by a follower whose question is not read,
+  bool is_awaited_ = false;  // or is not answered
   std::map<TableId, TakenCut> cuts_;
   std::map<TableId, std::uint64_t> tails_;  // how much was appended by its standing snapshot
   std::set<TableId> rebuilt_;               // since that
@@ -196,9 +204,7 @@ class Builder final : public source::Publication {
   source::TimePoint said_at_{};
   source::TimePoint tended_at_{};
   source::TimePoint asks_read_at_{};
-  std::string woken_by_;     // the last entry of keys_.wake
-  bool is_woken_ = false;    // by a follower whose question is not read,
-  bool is_awaited_ = false;  // and is not answered
+  std::chrono::nanoseconds woken_tick_ = kWokenTick;
   source::TimePoint manifest_at_{};
   source::TimePoint tidied_at_{};
   std::map<TableId, source::TimePoint> cut_again_at_;
@@ -208,6 +214,7 @@ class Builder final : public source::Publication {
   std::uint64_t trims_to_ = 0;
   std::string eviction_policy_;
   std::jthread thread_;
+  std::unique_ptr<WakeListener> wakes_;
 };
 
 // Of a source that is published, started (app/guests.h).

@@ -40,8 +40,14 @@ void Asker::run(const std::stop_token& stop) {
       continue;
     }
     redis_.reset();
-    ended_.wait_for(lock, stop, backoff_.next(), [] { return false; });
+    changed_.wait_for(lock, stop, backoff_.next(), [] { return false; });
   }
+}
+
+void Asker::rest_until(TimePoint end, const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  const TimePoint now = settings_.clock();
+  changed_.wait_for(lock, stop, end - now, [&] { return waits_until_ > now; });
 }
 
 Asker::Done Asker::ask() {
@@ -58,10 +64,15 @@ Asker::Done Asker::ask() {
     }
     ask = *said_;
     said_->lacks = 0;
+    if (is_wanted) {
+      waits_until_ = now + kAskEvery;
+      changed_.notify_all();
+    }
     if (proven_at_) {
       ask.lag = std::chrono::floor<std::chrono::milliseconds>(now - *proven_at_);
     }
   }
+  ask.is_waiting = is_wanted;
   ask.nonce = questions_.ask(random_bytes(kNonceBytes), now).nonce;
   TRY(accepted(redis_->ask({"HSET", settings_.keys.asks, settings_.name, bytes_of(ask)})));
   if (!is_wanted) {

@@ -4,7 +4,7 @@
 //
 //   reader ── want() ─▶ asker's thread ── HSET asks, XADD wake ─▶ Redis ─▶ builder
 //
-// Threads:   its own, from the constructor to the destructor; say() from any.
+// Threads:   its own, from the constructor to the destructor; the rest is the follower's.
 // Lifetimes: the questions and the observer outlive it.
 // Errors:    what say() returns; it connects again after a pause.
 // Limits:    one question in kPace.
@@ -51,6 +51,8 @@ class Asker {
   // What goes with its questions; nothing: it asks none. `lacks` goes with one of them. Returns why
   // none can be asked just now; empty: they can.
   std::string say(std::optional<Ask> ask, std::optional<TimePoint> proven_at);
+  // Until then; not while a reader waits for an answer, for kAskEvery at most.
+  void rest_until(TimePoint end, const std::stop_token& stop);
 
  private:
   using Done = std::expected<void, std::string>;
@@ -65,10 +67,11 @@ class Asker {
   source::Backoff backoff_{std::chrono::milliseconds(100), std::chrono::seconds(5)};
   bool has_told_ = false;
   std::mutex mutex_;
-  std::condition_variable_any ended_;
+  std::condition_variable_any changed_;
   std::optional<Ask> said_;
   std::optional<TimePoint> proven_at_;
   std::string trouble_;
+  TimePoint waits_until_{};
   std::jthread thread_;
 };
 

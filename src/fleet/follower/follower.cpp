@@ -15,6 +15,7 @@ namespace cuckooguard::fleet {
 namespace {
 
 constexpr std::string_view kEntriesAtOnce = "64";
+constexpr std::size_t kEntriesAtOnceCount = 64;
 constexpr std::chrono::milliseconds kFetchWait{10};  // for the log, while pieces are fetched
 constexpr int kFetchFailuresMax = 4;                 // in a row
 constexpr const char* kNeedsBuilder =
@@ -141,7 +142,7 @@ std::expected<Follower::Duration, std::string> Follower::round(const std::stop_t
   if (!replica_) {
     return begin();
   }
-  TRY(read_log());
+  TRY(read_log(stop));
   TRY(count_followers());
   if (replica_) {
     TRY(compare());
@@ -212,7 +213,10 @@ std::chrono::milliseconds Follower::log_wait() const {
 }
 
 // Waits for what comes, unless there is something to load.
-Follower::Done Follower::read_log() {
+Follower::Done Follower::read_log(const std::stop_token& stop) {
+  if (log_wait() == kReadWait) {
+    asker_->rest_until(read_at_ + kReadEvery, stop);
+  }
   const std::string after = id_of(replica_->at().seq);
   const std::string wait = std::to_string(log_wait().count());
   const resp::Value read = TRY(accepted(
@@ -220,7 +224,9 @@ Follower::Done Follower::read_log() {
   if (read.list.empty() || read.list[0].list.size() != 2) {
     return {};
   }
-  for (const std::string_view bytes : entries_of(read.list[0].list[1])) {
+  const auto entries = entries_of(read.list[0].list[1]);
+  read_at_ = entries.size() < kEntriesAtOnceCount ? clock_() : TimePoint();
+  for (const std::string_view bytes : entries) {
     const auto entry = replica_->take(bytes);
     if (!entry) {
       leave(entry.error());

@@ -47,6 +47,8 @@ class Follower final : public source::Follower {
   using Duration = std::chrono::nanoseconds;
 
   static constexpr std::chrono::milliseconds kReadWait{100};
+  // The log is read no more often, unless a reader waits: what others wait for is in it as well.
+  static constexpr std::chrono::milliseconds kReadEvery{80};
   static constexpr std::chrono::seconds kCompareEvery{1};
   static constexpr std::chrono::seconds kCountEvery{10};
   static constexpr std::chrono::milliseconds kManifestEvery{500};
@@ -114,7 +116,7 @@ class Follower final : public source::Follower {
   std::string why_behind(TimePoint now);  // empty: it is not
   void show();
   std::chrono::milliseconds log_wait() const;
-  Done read_log();
+  Done read_log(const std::stop_token& stop);
   Done count_followers();
   Done compare();
   Done read_answer_to_own();
@@ -164,6 +166,7 @@ class Follower final : public source::Follower {
   std::map<TableId, source::Feed*> numbered_;
   std::map<TableId, Here> here_;
   std::optional<Load> load_;
+  TimePoint read_at_{};  // something
   TimePoint compared_at_{};
   TimePoint counted_at_{};
   TimePoint manifest_read_at_{};
