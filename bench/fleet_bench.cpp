@@ -6,7 +6,7 @@
 //
 //   at a tick     an entry is read when it comes
 //   at two ticks  every 0.2 s, what has come by then
-//   strict        at a tick, while readers of so many of them wait for a proof at any time (--strict)
+//   strict        at a tick, while readers of so many (--strict) of them wait for a proof
 //
 // Each is a line of its own: `bench-fleet: followers=… …`.
 

@@ -243,13 +243,12 @@ TEST(Checks, values_of_a_databases_own_types_need_a_database_that_has_them) {
                 "namespaces:\n"
                 "  a: { keys: 'a:{b:numeric}', source: { from: shop, table: t } }\n"),
       IsEmpty());
-  EXPECT_THAT(
-      errors_of("sources: { shop: { type: fleet, name: shop } }\n"
-                "fleet: { public_key_files: /x }\n"
-                "storage: { secret_file: /y }\n"
-                "namespaces:\n"
-                "  a: { keys: 'a:{b:numeric}', source: { from: shop, table: t } }\n"),
-      IsEmpty())
+  EXPECT_THAT(errors_of("sources: { shop: { type: fleet, name: shop } }\n"
+                        "fleet: { public_key_files: /x }\n"
+                        "storage: { secret_file: /y }\n"
+                        "namespaces:\n"
+                        "  a: { keys: 'a:{b:numeric}', source: { from: shop, table: t } }\n"),
+              IsEmpty())
       << "its builder looks";
 }
 

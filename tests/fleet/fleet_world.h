@@ -8,7 +8,7 @@
 //   calm      nothing does: every follower must enforce again, and have all rows
 //
 // Held at every step: a row that was committed more than max_lag ago is in the filter of every
-// follower that enforces; and with each proof, all that was committed before its question was asked.
+// follower that enforces; and with each proof, all that was committed before its question.
 #pragma once
 
 #include <cstdint>

@@ -3,11 +3,11 @@
 //   the source's threads ── inserted … mark, proven ─▶ Publisher ◀── the builder's thread ─▶ Redis
 //
 // Each tick the builder reads followers' questions, asks for a proof that is newer, and appends
-// what has come since. A follower whose reader waits wakes it: then it does not wait for a tick,
-// neither to read nor to append. While another builder publishes it follows the log instead; if nothing comes
-// for kTakesOverAfter it goes on there, or begins a new log if it cannot.
+// what has come since. A follower whose reader waits wakes it: then it reads and appends at once.
+// While another builder publishes it follows the log instead; if nothing comes for kTakesOverAfter
+// it goes on there, or begins a new log if it cannot.
 //
-// Threads:   the publication's calls as there; its own, and one that listens, from start() to stop().
+// Threads:   the publication's calls as there; its own, from start() to stop(), and WakeListener's.
 // Lifetimes: what Settings refer to outlives it.
 // Errors:    on_trouble(). While Redis cannot be reached it tries again; what has happened since is
 //            appended then.

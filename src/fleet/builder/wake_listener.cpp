@@ -17,21 +17,28 @@ namespace {
 
 constexpr std::string_view kBlock = "250";  // ms; an end waits for it
 
-// Until Redis is lost.
-std::expected<void, std::string> listen(source::RedisSession& redis,
-                                        const std::string& key,
-                                        const std::function<void()>& on_wake,
-                                        const std::stop_token& stop) {
+using Done = std::expected<void, std::string>;
+
+// Until Redis is lost, or it is to end.
+Done listen(const source::OpenRedis& open,
+            const std::string& key,
+            const std::function<void()>& on_wake,
+            source::Backoff& backoff,
+            const std::stop_token& stop) try {
+  const auto redis = TRY(open(key));
   std::string last = "0";
   while (!stop.stop_requested()) {
     const resp::Value read =
-        TRY(accepted(redis.ask({"XREAD", "COUNT", "1", "BLOCK", kBlock, "STREAMS", key, last})));
+        TRY(accepted(redis->ask({"XREAD", "COUNT", "1", "BLOCK", kBlock, "STREAMS", key, last})));
+    backoff.succeeded();
     if (std::string id = last_id_of(read); !id.empty()) {
       last = std::move(id);
       on_wake();
     }
   }
   return {};
+} catch (const std::exception& trouble) {  // no memory, say
+  return std::unexpected(trouble.what());
 }
 
 }  // namespace
@@ -42,13 +49,7 @@ WakeListener::WakeListener(source::OpenRedis redis, std::string key, std::functi
         source::Backoff backoff(std::chrono::milliseconds(100), std::chrono::seconds(5));
         std::mutex mutex;
         std::condition_variable_any ended;
-        while (!stop.stop_requested()) {
-          try {
-            if (const auto opened = redis(key); opened && listen(**opened, key, on_wake, stop)) {
-              return;
-            }
-          } catch (const std::exception&) {  // no memory, say: later
-          }
+        while (!listen(redis, key, on_wake, backoff, stop)) {
           std::unique_lock lock(mutex);
           ended.wait_for(lock, stop, backoff.next(), [] { return false; });
         }

@@ -1,7 +1,7 @@
 // Waits for followers that want an answer at once (fleet/layout.h, {P}:wake).
 //
 // Threads:   its own, from the constructor to the destructor, on which it calls. Lifetimes: none.
-// Errors:    none: while Redis does not answer nobody is heard, and it connects again after a pause.
+// Errors:    none: while Redis does not answer nobody is heard; it connects again after a pause.
 // Limits:    what comes while it calls is one.
 #pragma once
 

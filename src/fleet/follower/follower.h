@@ -11,8 +11,8 @@
 // from what is here has all of it read again: after a pause, so that not all followers come at
 // once.
 //
-// Threads: a source's (source/follower.h); Asker's; files are synced on others. Lifetimes: what Settings
-//          refer to and the feeds' targets outlive it.
+// Threads: a source's (source/follower.h); Asker's; files are synced on others.
+// Lifetimes: what Settings refer to and the feeds' targets outlive it.
 // Errors:  a state that says why; what nobody does by accident is told to the observer.
 // Limits:  kPiecesAtOnce of 1 MiB for each round; a snapshot is in memory while it is loaded.
 #pragma once
