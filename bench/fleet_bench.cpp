@@ -309,6 +309,9 @@ class Bench {
         ", directory: " + folder_.file("kept"))));
     follower_.emplace(
         harness::GuardProcess::on_port(yaml("shop: { type: fleet, name: shop }", "")));
+    plain_.emplace(harness::GuardProcess::on_port(yaml(
+        "shop: { " + harness::mysql_source(harness::unix_address(server_), kMaxLag) + " }", "")));
+    wait_until_absent(*plain_, kRows + 1);
     wait_until_absent(*builder_, kRows + 1);
     wait_until_absent(*follower_, kRows + 1);
   }
@@ -375,6 +378,7 @@ class Bench {
     std::printf(
         "bench-fleet: followers=%zu changes_per_s=%llu ticks=%d redis_core_share=%.3f "
         "lag_p50_ms=%.0f lag_p99_ms=%.0f follower_core_share=%.4f follower_rss_mib=%.1f "
+        "plain_rss_mib=%.1f "
         "bytes_per_follower_per_s=%.0f strict=%zu strict_p50_ms=%.1f strict_p99_ms=%.1f\n",
         followers.size(),
         static_cast<unsigned long long>(options_.changes),
@@ -384,6 +388,7 @@ class Bench {
         percentile(lags, 0.99),
         (cpu_seconds(follower_->pid()) - follower_before) / took,
         static_cast<double>(follower_->resident_bytes()) / (1024 * 1024),
+        static_cast<double>(plain_->resident_bytes()) / (1024 * 1024),
         static_cast<double>(bytes - bytes_before) / took / static_cast<double>(followers.size()),
         strict,
         percentile(waited, 0.5),
@@ -428,6 +433,7 @@ class Bench {
   fleet::Keys keys_{"cuckooguard:fleet", "shop"};
   std::optional<harness::GuardProcess> builder_;
   std::optional<harness::GuardProcess> follower_;
+  std::optional<harness::GuardProcess> plain_;  // reads the database itself
 };
 
 int run(const std::vector<std::string>& arguments) {

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "pgoutput/byte_cursor.h"
 #include "text/hex.h"
 #include "text/try.h"
 

@@ -4,7 +4,7 @@
 //   LPOS   key any (COUNT natural) [RANK rank] [MAXLEN natural]
 //
 //   COUNT      this word, in any case; ASC/DESC: one of them
-//   natural    one argument of this kind (redis/read_argument.h); `key`: any bytes
+//   natural    one argument of this kind (ArgumentKind); `key`: any bytes
 //   any...     one argument of this kind or more
 //   [...]      an option: there once, or not at all; "[...]...": any number of times
 //   (...)      an option that must be there
@@ -27,9 +27,43 @@
 #include <span>
 #include <string_view>
 
-#include "redis/read_argument.h"
+#include "text/ascii.h"
 
 namespace cuckooguard::redis {
+
+// The kinds of a read's argument that Redis surely accepts.
+//
+// Must: whatever has_kind() accepts, every server of redis/command_table.h accepts in that place,
+//   under any configuration. Redis accepts more than this ("1e300" as a score, for example): such a
+//   read is forwarded, and Redis decides.
+//
+// Threads: pure function.
+// Source: Redis 7.0.15 (object.c, util.c string2ll and string2d, t_zset.c, t_stream.c, bitops.c,
+// geo.c), asked by hand; integration/missing_keys_are_redis_bytes_test.cpp asks it anew.
+enum class ArgumentKind : std::uint8_t {
+  any,
+  integer,       // of 64 bits, written as Redis itself would write it
+  natural,       // an integer >= 0
+  positive,      // an integer > 0
+  rank,          // LPOS: an integer but 0
+  pick,          // how many random members: an integer whose double is one, too
+  number,        // a double; infinite, too
+  score,         // a number, or "(" and a number
+  lex,           // "-", "+", "[..." or "(..."
+  stream_end,    // "-", "+", a stream id, or "(" and a stream id
+  stream_id,     // milliseconds, or milliseconds-sequence
+  bit_type,      // i1 to i64, u1 to u63
+  bit_offset,    //
+  field_offset,  // BITFIELD: a bit's offset, or "#" and the number of a field
+  longitude,     //
+  latitude,      //
+  distance,      // a number >= 0, not infinite
+  unit,          // m, km, ft, mi in any case
+  seconds,  // HGETEX: an expiry, from now on or of all times, that no server takes for too far away
+  milliseconds,  //
+};
+
+bool has_kind(std::string_view argument, ArgumentKind kind) noexcept;
 
 class ReadShape {
  public:
@@ -92,6 +126,94 @@ class ReadShape {
   std::uint8_t depth_ = 0;
 };
 
-}  // namespace cuckooguard::redis
+// --- the notation, compiled while the guard is ---
 
-#include "redis/read_shape_notation.h"
+consteval void ReadShape::open(StepKind kind) {
+  open_.at(depth_++) = step_count_;
+  steps_.at(step_count_++) = {.kind = kind};
+}
+
+consteval void ReadShape::close(bool repeats) {
+  steps_.at(step_count_++) = {.kind = StepKind::close};
+  Step& opening = steps_.at(open_.at(--depth_));
+  opening.behind = step_count_;
+  opening.repeats = repeats;
+}
+
+consteval void ReadShape::add_word(std::string_view word) {
+  using enum ArgumentKind;
+  constexpr Name kNames[] = {
+      {"key"},
+      {"any"},
+      {.name = "integer", .argument = integer},
+      {.name = "natural", .argument = natural},
+      {.name = "positive", .argument = positive},
+      {.name = "rank", .argument = rank},
+      {.name = "pick", .argument = pick},
+      {.name = "number", .argument = number},
+      {.name = "score", .argument = score},
+      {.name = "lex", .argument = lex},
+      {.name = "stream_end", .argument = stream_end},
+      {.name = "bit_type", .argument = bit_type},
+      {.name = "bit_offset", .argument = bit_offset},
+      {.name = "field_offset", .argument = field_offset},
+      {.name = "longitude", .argument = longitude},
+      {.name = "latitude", .argument = latitude},
+      {.name = "distance", .argument = distance},
+      {.name = "unit", .argument = unit},
+      {.name = "seconds", .argument = seconds},
+      {.name = "milliseconds", .argument = milliseconds},
+      {.name = "numkeys", .kind = StepKind::numkeys},
+      {.name = "numfields", .kind = StepKind::numkeys},
+      {.name = "keys", .kind = StepKind::keys},
+      {.name = "fields", .kind = StepKind::keys},
+      {.name = "weights", .kind = StepKind::weights},
+      {.name = "streams", .kind = StepKind::streams},
+  };
+  if (text::is_lower(word.front())) {
+    const bool repeats = word.ends_with("...");
+    word.remove_suffix(repeats ? 3 : 0);
+    for (const Name& name : kNames) {
+      if (name.name == word) {
+        steps_.at(step_count_++) = {
+            .kind = name.kind, .argument = name.argument, .repeats = repeats};
+        return;
+      }
+    }
+    throw "no such kind of argument";
+  }
+  steps_.at(step_count_++) = {
+      .kind = StepKind::word, .begin = text_bytes_, .size = static_cast<std::uint8_t>(word.size())};
+  for (const char c : word) {
+    text_.at(text_bytes_++) = text::to_lower(c);
+  }
+}
+
+consteval void ReadShape::compile(std::string_view notation) {
+  bool had_option = depth_ == 0 && step_count_ > 0;
+  while (!notation.empty()) {
+    const char first = notation.front();
+    if (first == ' ') {
+      notation.remove_prefix(1);
+    } else if (first == '[' || first == '(') {
+      open(first == '[' ? StepKind::optional : StepKind::required);
+      notation.remove_prefix(1);
+      had_option = false;
+    } else if (first == ']' || first == ')') {
+      notation.remove_prefix(1);
+      const bool repeats = notation.starts_with("...");
+      notation.remove_prefix(repeats ? 3 : 0);
+      close(repeats);
+      had_option = true;
+    } else {
+      if (had_option) {
+        throw "a word behind an option";
+      }
+      const std::string_view word = notation.substr(0, notation.find_first_of(" [()]"));
+      add_word(word);
+      notation.remove_prefix(word.size());
+    }
+  }
+}
+
+}  // namespace cuckooguard::redis

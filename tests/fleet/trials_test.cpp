@@ -1,4 +1,4 @@
-#include "builder/trials.h"
+#include "builder/asks.h"
 
 #include <string>
 

@@ -10,7 +10,6 @@
 #include <expected>
 #include <string_view>
 
-#include "pgoutput/byte_cursor.h"
 #include "pgoutput/made_messages.h"
 #include "pgoutput/message_decoder.h"
 

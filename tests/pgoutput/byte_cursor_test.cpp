@@ -1,4 +1,4 @@
-#include "pgoutput/byte_cursor.h"
+#include "pgoutput/message_decoder.h"
 
 #include <limits>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "redis/read_argument.h"
+#include "redis/read_shape.h"
 
 #include <map>
 #include <string>

@@ -36,7 +36,6 @@
 
 #include "builder/asks.h"
 #include "builder/snapshot_files.h"
-#include "builder/trials.h"
 #include "builder/uploads.h"
 #include "builder/wake_listener.h"
 #include "fleet/layout.h"

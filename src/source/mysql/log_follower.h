@@ -56,7 +56,6 @@
 #include "mysql/read_view.h"
 #include "mysql/server_probe.h"
 #include "mysql/table.h"
-#include "mysql/tables.h"
 #include "source/feeds.h"
 #include "source/follower.h"
 #include "source/source.h"
