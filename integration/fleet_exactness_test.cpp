@@ -196,6 +196,7 @@ class RunningBuilder {
                   .clock = now,
                   .canary = fleet.canary,
                   .want_proof = [] {},
+                  .serves_strict = [] { return true; },
                   .on_trouble = [this](const std::string& what) { say(what); },
                   .on_change = [this](const std::string& what) { say(what); }}),
         follower_(Shop::follow(server, publishing(), storage_)),

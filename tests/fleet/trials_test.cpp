@@ -1,9 +1,8 @@
-#include "builder/asks.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "builder/asks.h"
 #include "fleet/keys.h"
 
 namespace cuckooguard::fleet {

@@ -1,9 +1,9 @@
-#include "pgoutput/message_decoder.h"
-
 #include <limits>
 #include <string_view>
 
 #include <gtest/gtest.h>
+
+#include "pgoutput/message_decoder.h"
 
 namespace cuckooguard::pgoutput {
 namespace {

@@ -1,10 +1,10 @@
-#include "redis/read_shape.h"
-
 #include <map>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "redis/read_shape.h"
 
 namespace cuckooguard::redis {
 namespace {
