@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "fixtures/on_sql_server.h"
-#include "mysql/tables.h"
+#include "mysql/table.h"
 
 namespace cuckooguard::harness {
 namespace {

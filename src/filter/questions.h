@@ -113,10 +113,10 @@ class Questions : boost::noncopyable {
     woken_.wait_until(lock, stop, not_before, [] { return false; });
     return !stop.stop_requested();
   }
-  // One begins now.
-  void begin() noexcept {
-    is_wanted_.store(false, std::memory_order_seq_cst);
+  // One begins now. True: it is wanted.
+  bool begin() noexcept {
     began_at_ = std::chrono::steady_clock::now();
+    return is_wanted_.exchange(false, std::memory_order_seq_cst);
   }
   // A proof has been given: what it proves is visible to readers.
   void proven() const {

@@ -314,12 +314,13 @@ const Publisher::Draft* Publisher::next(bool is_due) {
     if (!has_marks && changes.empty() && !has_list && !answers && !is_due) {
       return nullptr;
     }
-    draft(std::move(changes), answers);
+    draft(std::move(changes), is_all);
   }
   return &kept_[kept_.size() - waiting_];
 }
 
-void Publisher::draft(Changes changes, bool answers) {
+// `is_all`: that is marked; else it answers nothing, and says nothing else that is as of then.
+void Publisher::draft(Changes changes, bool is_all) {
   Entry entry{.seq = at_.seq + 1,
               .epoch = epoch_,
               .before = at_.tag,
@@ -327,10 +328,10 @@ void Publisher::draft(Changes changes, bool answers) {
               .end = at_.end,
               .root = {},
               .trial_below = trial_below_,
-              .list = std::exchange(is_list_news_, false) ? list_ : std::string(),
+              .list = is_all && std::exchange(is_list_news_, false) ? list_ : std::string(),
               .tables = {}};
   Draft draft{.seq = entry.seq, .epoch = epoch_, .before = at_.tag, .tag = {}, .bytes = {}};
-  if (answers) {
+  if (is_all && can_answer()) {
     draft.questions = std::move(questions_);
     questions_.clear();
     Answers all = answers_to(draft.questions);

@@ -138,6 +138,9 @@ Verdict KeyJudge::verdict(const Sought& sought,
     if (finding != filter::Finding::absent) {
       return verdict_of(finding);
     }
+    if (space.refuses_strict()) [[unlikely]] {  // since it was asked: that may be whose proof it is
+      return Verdict::unproven;
+    }
   }
   if (space.order == config::Order::redis_first) {
     return Verdict::redis_first;

@@ -159,14 +159,7 @@ class Asking {
   filter::Questions* questions() const { return questions_; }  // may be null
   std::chrono::nanoseconds pace() const { return pace_; }
   // Before the time of a question is read. True: a reader wants it.
-  bool begin() const {
-    if (questions_ == nullptr) {
-      return false;
-    }
-    const bool is_wanted = questions_->is_wanted();
-    questions_->begin();
-    return is_wanted;
-  }
+  bool begin() const { return questions_ != nullptr && questions_->begin(); }
   // For readers whose question has found no answer.
   void want() const {
     if (questions_ != nullptr) {

@@ -157,6 +157,26 @@ TEST_F(AskerTest, a_follower_does_not_rest_while_a_reader_waits) {
   EXPECT_TRUE(heard_.wait_for(true));
 }
 
+TEST_F(AskerTest, while_a_reader_waits_no_other_question_is_asked_until_it_is_answered) {
+  const auto asker = this->asker();
+  asker->say(Ask{.seq = 1}, std::nullopt);
+  ASSERT_TRUE(heard_.wait_for(false));
+  questions_.want();
+  const auto first = heard_.wait_for(true);
+  ASSERT_TRUE(first);
+  const TimePoint asked_at = TimePoint::clock::now();
+  const std::size_t before = heard_.asks().size();
+  questions_.want();
+  ASSERT_TRUE(heard_.wait_for(true, before));
+  EXPECT_GE(TimePoint::clock::now() - asked_at, Asker::kAskEvery / 2) << "it was not answered";
+  questions_.want();
+  const std::size_t again = heard_.asks().size();
+  asker->answered(TimePoint::clock::now());
+  const TimePoint answered_at = TimePoint::clock::now();
+  ASSERT_TRUE(heard_.wait_for(true, again));
+  EXPECT_LT(TimePoint::clock::now() - answered_at, Asker::kAskEvery);
+}
+
 TEST_F(AskerTest, says_why_it_cannot_ask_and_goes_on_when_it_can) {
   is_down_ = true;
   const auto asker = this->asker();

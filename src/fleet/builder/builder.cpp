@@ -35,7 +35,7 @@ void Builder::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   wakes_ = std::make_unique<WakeListener>(settings_.redis, keys_.wake, [this] {
     const std::scoped_lock lock(mutex_);
-    is_woken_ = true;
+    is_woken_ = publisher_.is_publishing();
     woken_.notify_all();
   });
 }
@@ -128,6 +128,9 @@ void Builder::set_isolated(Table table, const filter::IsolatedRows& rows) {
 void Builder::mark(const std::string& position, const std::string& end) {
   const std::scoped_lock lock(mutex_);
   publisher_.mark(position, end);
+  if ((is_woken_ || is_awaited_) && publisher_.can_answer()) {
+    woken_.notify_all();
+  }
 }
 
 void Builder::proven(source::TimePoint at) {
@@ -252,7 +255,8 @@ void Builder::rest_until_due(const std::stop_token& stop) {
   for (auto now = settings_.clock(); now < until && !is_due() && !stop.stop_requested();
        now = settings_.clock()) {
     const bool was_woken = is_woken_;
-    const source::TimePoint next = was_woken ? asks_read_at_ + woken_tick_ : until;
+    const source::TimePoint next =
+        was_woken && publisher_.is_publishing() ? asks_read_at_ + woken_tick_ : until;
     woken_.wait_for(lock, stop, std::min(next, until) - now, [&] {
       return is_due() || is_woken_ != was_woken;
     });
@@ -433,8 +437,10 @@ Builder::Done Builder::read_asks(Redis& redis) {
   {
     const std::scoped_lock lock(mutex_);
     news = asks_.see(asked, now);
-    woken_tick_ =
-        std::clamp<std::chrono::nanoseconds>(kTickForEachWaiting * news.waiting, kWokenTick, kTick);
+    woken_tick_ = std::clamp<std::chrono::nanoseconds>(
+        std::max(kTickForEachWaiting * news.waiting, kTickForEachAsk * asks_.size()),
+        kWokenTick,
+        kTick);
     if (trials_.judge(publisher_, asks_, now)) {
       settings_.on_trouble(
           "rows are hidden by what is on trial since a table was changed: it is not promoted, and "
@@ -617,6 +623,7 @@ void Builder::give_up_publishing() {
   seen_at_ = settings_.clock();
   const std::scoped_lock lock(mutex_);
   publisher_.fenced();
+  is_woken_ = is_awaited_ = false;
   kept_.clear();
   cuts_.clear();
   tails_.clear();

@@ -53,10 +53,11 @@ namespace cuckooguard::fleet {
 class Builder final : public source::Publication {
  public:
   static constexpr std::chrono::milliseconds kTick{100};
-  // Questions are read no more often; and where many wait less often, as each of them reads each
-  // entry.
+  // Questions are read no more often; and less often where many wait, since each of them reads each
+  // entry, or where many are to be read.
   static constexpr std::chrono::milliseconds kWokenTick{20};
   static constexpr std::chrono::microseconds kTickForEachWaiting{100};
+  static constexpr std::chrono::microseconds kTickForEachAsk{20};
   static constexpr std::chrono::milliseconds kHeartbeat{500};
   static constexpr std::chrono::seconds kTakesOverAfter{3};
   // Who has had no proof for so long does not publish: another one's database may answer.

@@ -2,7 +2,7 @@
 //
 // Threads:   its own, from the constructor to the destructor, on which it calls. Lifetimes: none.
 // Errors:    none: while Redis does not answer nobody is heard; it connects again after a pause.
-// Limits:    what comes while it calls is one.
+// Limits:    it calls every 20 ms at most.
 #pragma once
 
 #include <functional>

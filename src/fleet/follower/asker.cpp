@@ -27,6 +27,14 @@ std::string Asker::say(std::optional<Ask> ask, std::optional<TimePoint> proven_a
 void Asker::run(const std::stop_token& stop) {
   const source::Asking& asking = settings_.asking;
   while (asking.questions()->wait(kAskEvery, asking.pace(), stop)) {
+    {
+      std::unique_lock lock(mutex_);
+      const TimePoint now = settings_.clock();
+      const auto left = open_.value_or(now) + kAskEvery - now;
+      if (open_ && left > std::chrono::nanoseconds::zero()) {
+        changed_.wait_for(lock, stop, left, [this] { return !open_; });
+      }
+    }
     Done done;
     try {
       done = ask();
@@ -47,7 +55,23 @@ void Asker::run(const std::stop_token& stop) {
 void Asker::rest_until(TimePoint end, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   const TimePoint now = settings_.clock();
-  changed_.wait_for(lock, stop, end - now, [&] { return waits_until_ > now; });
+  changed_.wait_for(
+      lock, stop, end - now, [&] { return open_ && settings_.clock() - *open_ < kAskEvery; });
+}
+
+void Asker::told(TableId lacks) {
+  const std::scoped_lock lock(mutex_);
+  if (said_ && said_->lacks == lacks) {
+    said_->lacks = 0;
+  }
+}
+
+void Asker::answered(TimePoint at) {
+  const std::scoped_lock lock(mutex_);
+  if (open_ && at >= *open_) {
+    open_.reset();
+    changed_.notify_all();
+  }
 }
 
 Asker::Done Asker::ask() {
@@ -63,9 +87,8 @@ Asker::Done Asker::ask() {
       return {};
     }
     ask = *said_;
-    said_->lacks = 0;
     if (is_wanted) {
-      waits_until_ = now + kAskEvery;
+      open_ = now;
       changed_.notify_all();
     }
     if (proven_at_) {
@@ -75,6 +98,7 @@ Asker::Done Asker::ask() {
   ask.is_waiting = is_wanted;
   ask.nonce = questions_.ask(random_bytes(kNonceBytes), now).nonce;
   TRY(accepted(redis_->ask({"HSET", settings_.keys.asks, settings_.name, bytes_of(ask)})));
+  told(ask.lacks);
   if (!is_wanted) {
     return {};
   }

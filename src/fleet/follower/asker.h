@@ -7,7 +7,7 @@
 // Threads:   its own, from the constructor to the destructor; the rest is the follower's.
 // Lifetimes: the questions and the observer outlive it.
 // Errors:    what say() returns; it connects again after a pause.
-// Limits:    one question in kPace.
+// Limits:    one question in kPace; while one is open that a reader waits for, one in kAskEvery.
 #pragma once
 
 #include <chrono>
@@ -51,6 +51,8 @@ class Asker {
   // What goes with its questions; nothing: it asks none. `lacks` goes with one of them. Returns why
   // none can be asked just now; empty: they can.
   std::string say(std::optional<Ask> ask, std::optional<TimePoint> proven_at);
+  // All that was asked by then is answered.
+  void answered(TimePoint at);
   // Until then; not while a reader waits for an answer, for kAskEvery at most.
   void rest_until(TimePoint end, const std::stop_token& stop);
 
@@ -59,6 +61,7 @@ class Asker {
 
   void run(const std::stop_token& stop);
   Done ask();
+  void told(TableId lacks);
 
   Settings settings_;
   OwnQuestions& questions_;
@@ -71,7 +74,7 @@ class Asker {
   std::optional<Ask> said_;
   std::optional<TimePoint> proven_at_;
   std::string trouble_;
-  TimePoint waits_until_{};
+  std::optional<TimePoint> open_;  // since when a reader waits for an answer
   std::jthread thread_;
 };
 

@@ -23,8 +23,8 @@ constexpr const char* kNeedsBuilder =
     "admin.address of its builders";
 
 constexpr const char* kServesNoStrict =
-    "its builder's database is a replica, which serves no strict reads: those of namespaces with "
-    "consistency: strict pass";
+    "its builder's database serves no strict reads, as it is a replica or was not asked yet: those "
+    "of namespaces with consistency: strict pass";
 
 using filter::State;
 using source::Feed;
@@ -55,6 +55,9 @@ Follower::Follower(Settings settings, source::Feeds feeds, source::Clock clock)
       name_(name_of_process()),
       questions_(name_) {
   settings_.asking.refuses_strict(true);  // until its builder says that it does
+}
+
+void Follower::start_asking() {
   asker_ = std::make_unique<Asker>(Asker::Settings{.source = settings_.source,
                                                    .name = name_,
                                                    .keys = keys_,
@@ -67,6 +70,9 @@ Follower::Follower(Settings settings, source::Feeds feeds, source::Clock clock)
 
 Follower::Duration Follower::step(const std::stop_token& stop) {
   try {
+    if (!asker_) {
+      start_asking();
+    }
     if (!redis_) {
       auto opened = settings_.redis(keys_.meta);
       if (!opened) {
@@ -339,6 +345,7 @@ void Follower::prove(TimePoint at) {
     }
   }
   status_.proven(at);
+  asker_->answered(at);
   settings_.asking.proven();
 }
 

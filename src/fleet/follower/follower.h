@@ -72,7 +72,10 @@ class Follower final : public source::Follower {
   Follower(Settings settings, source::Feeds feeds, source::Clock clock);
 
   Duration step(const std::stop_token& stop) override;
-  void finish() override { feeds_.each(&source::Feed::expire); }
+  void finish() override {
+    asker_.reset();  // before what it reaches Redis by
+    feeds_.each(&source::Feed::expire);
+  }
   source::SourceStatus status() const override;
   source::Reached reached(std::string_view position) const override;
 
@@ -112,6 +115,7 @@ class Follower final : public source::Follower {
   Duration lose(const std::string& why);
   std::expected<Duration, std::string> round(const std::stop_token& stop);
   std::expected<Duration, std::string> begin();
+  void start_asking();
   void say_how_far();
   std::string why_behind(TimePoint now);  // empty: it is not
   void show();
