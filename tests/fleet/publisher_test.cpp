@@ -77,6 +77,10 @@ TEST_F(PublisherTest, answers_what_was_read_before_the_database_was_asked) {
   EXPECT_EQ(publisher_.next(false), nullptr);
   EXPECT_FALSE(publisher_.wants_questions());
   publisher_.proven(begin + std::chrono::seconds(2));
+  ASSERT_TRUE(publisher_.can_answer());
+  publisher_.insert(kTable, 10);
+  EXPECT_FALSE(publisher_.can_answer()) << "in the middle of a transaction";
+  publisher_.mark("a", "at a");
   const Publisher::Draft* const draft = publisher_.next(false);
   ASSERT_NE(draft, nullptr);
   EXPECT_TRUE(is_answered(draft->questions.at(0), draft->paths.at(0), read(draft).root));
