@@ -46,8 +46,7 @@ INSTANTIATE_TEST_SUITE_P(Of,
                          ManagedServices,
                          testing::Values(Service{"elasticache_with_users", {"CONFIG"}},
                                          Service{"memorystore", {"CONFIG", "ACL"}, "trust"},
-                                         Service{"without_command", {"CONFIG", "COMMAND"}},
-                                         Service{"without_info", {"CONFIG", "INFO"}}),
+                                         Service{"without_command", {"CONFIG", "COMMAND"}}),
                          [](const auto& each) { return each.param.name; });
 
 TEST(ManagedServicesWithoutAcl, pass_all_keys_until_somebody_says_that_its_users_may_read_them) {

@@ -319,7 +319,7 @@ const Publisher::Draft* Publisher::next(bool is_due) {
   return &kept_[kept_.size() - waiting_];
 }
 
-// `is_all`: that is marked; else it answers nothing, and says nothing else that is as of then.
+// `is_all`: that is marked. Else it answers nothing.
 void Publisher::draft(Changes changes, bool is_all) {
   Entry entry{.seq = at_.seq + 1,
               .epoch = epoch_,
@@ -328,7 +328,7 @@ void Publisher::draft(Changes changes, bool is_all) {
               .end = at_.end,
               .root = {},
               .trial_below = trial_below_,
-              .list = is_all && std::exchange(is_list_news_, false) ? list_ : std::string(),
+              .list = std::exchange(is_list_news_, false) ? list_ : std::string(),
               .tables = {}};
   Draft draft{.seq = entry.seq, .epoch = epoch_, .before = at_.tag, .tag = {}, .bytes = {}};
   if (is_all && can_answer()) {
