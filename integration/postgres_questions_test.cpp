@@ -201,6 +201,10 @@ TEST_F(PostgresQuestions, see_every_change_of_the_catalog_that_fingerprints_see)
            "parted",
            "ALTER PUBLICATION cuckooguard DROP TABLE \"user\"",
            "ALTER PUBLICATION cuckooguard ADD TABLE \"user\"",
+           "ALTER PUBLICATION cuckooguard SET TABLE parted, \"user\" (id)",
+           "BEGIN; ALTER PUBLICATION cuckooguard SET TABLE parted, \"user\"; ALTER PUBLICATION "
+           "cuckooguard SET TABLE parted, \"user\" (id); COMMIT",
+           "ALTER PUBLICATION cuckooguard SET TABLE parted, \"user\"",
            "ALTER PUBLICATION cuckooguard DROP TABLE parted",
            "ALTER PUBLICATION cuckooguard ADD TABLES IN SCHEMA public",
            "ALTER SCHEMA public RENAME TO other",

@@ -71,6 +71,40 @@ TEST_F(PostgresSource, follows_inserts_deletes_and_changes_of_keys) {
   EXPECT_TRUE(becomes_absent("user:8000"));
 }
 
+// Nothing else leaves the database.
+TEST_F(PostgresSource, follows_a_list_of_columns_and_is_sent_no_other) {
+  run("CREATE TABLE account (email TEXT, name TEXT NOT NULL, hash TEXT, id BIGINT PRIMARY KEY);"
+      "ALTER TABLE account ALTER name SET STORAGE EXTERNAL; CREATE UNIQUE INDEX by_both ON account "
+      "(id, name); ALTER TABLE account REPLICA IDENTITY USING INDEX by_both;"
+      "INSERT INTO account SELECT 'secret', repeat('n', 2100), 'secret', n FROM generate_series(1, "
+      "100) n; DROP PUBLICATION cuckooguard; CREATE PUBLICATION cuckooguard FOR TABLE account (id, "
+      "name)");
+  run("SELECT pg_create_logical_replication_slot('beside', 'pgoutput')");
+  GuardedPostgres::start(configuration(
+      Guarded{.keys = "user:{name}:{id:int64}", .table = "account", .fresh_ids = ""}.yaml()));
+  const std::string name = "user:" + std::string(2100, 'n') + ":";
+  ASSERT_TRUE(becomes_absent(name + "101")) << guard_->log();
+  run("INSERT INTO account VALUES ('secret', 'new', 'secret', 101), ('secret', repeat('n', 2100), "
+      "repeat('secret', 9999), 102)");
+  run("UPDATE account SET email = 'secret', hash = 'secret' WHERE id < 50");
+  run("UPDATE account SET id = 500 WHERE id = 1");  // its name is long, and not sent again
+  run("DELETE FROM account WHERE id = 2");
+  ASSERT_TRUE(catches_up()) << guard_->log();
+  for (const std::string& key : {name + "3", name + "100", name + "102", name + "500"}) {
+    EXPECT_FALSE(is_absent(key)) << key.substr(2100) << guard_->log();
+  }
+  EXPECT_FALSE(is_absent("user:new:101"));
+  EXPECT_TRUE(becomes_absent(name + "1"));
+  EXPECT_TRUE(becomes_absent(name + "2"));
+  EXPECT_EQ(count_in(guard_->log(), "event=loaded"), 1U) << guard_->log();
+  const std::string sent =
+      "SELECT count(*) FROM pg_logical_slot_peek_binary_changes('beside', NULL, NULL, "
+      "'proto_version', '1', 'publication_names', 'cuckooguard') WHERE encode(data, 'escape') "
+      "LIKE ";
+  EXPECT_NE(session_->value(sent + "'%nnn%'"), "0");
+  EXPECT_EQ(session_->value(sent + "'%secret%'"), "0");
+}
+
 TEST_F(PostgresSource, reads_a_table_again_that_is_truncated_or_defined_anew) {
   start();
   run("TRUNCATE TABLE \"user\"");
@@ -329,8 +363,9 @@ TEST_F(PostgresSource, is_planned_and_checked_as_a_start_does) {
   const Ended refused = run_guard({"plan", "--config", yaml});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.standard_error, HasSubstr("ALTER ROLE guard REPLICATION"));
-  EXPECT_THAT(refused.standard_error,
-              HasSubstr(R"(CREATE PUBLICATION "cuckooguard" FOR TABLE "public"."user" WITH)"));
+  EXPECT_THAT(
+      refused.standard_error,
+      HasSubstr(R"(CREATE PUBLICATION "cuckooguard" FOR TABLE "public"."user" ("id") WITH)"));
   EXPECT_THAT(refused.standard_error, Not(ContainsRegex("no publication.*\n.*no publication")));
 }
 

@@ -99,6 +99,13 @@ class PostgresTables : public harness::OnPostgres {
     run(why.substr(sql + 2));
     EXPECT_NE(refusal(settings), why);
   }
+  static std::vector<std::string> names(const TablePlan& table) {
+    std::vector<std::string> all;
+    for (const Column& column : table.columns) {
+      all.push_back(column.name);
+    }
+    return all;
+  }
   // Of what is read by the guard's role, as the log tells it.
   std::vector<std::string> read(const TablePlan& table) {
     auto rows = connection_->stream(table.copy_sql(), table.needed().size());
@@ -222,12 +229,81 @@ TEST_F(PostgresTables, the_publication_must_have_all) {
   expect_mended("leaves out some kinds of changes");
   run("ALTER PUBLICATION cuckooguard SET TABLE app.users WHERE (id > 7)");
   expect_mended("leaves out rows");
-  run("ALTER PUBLICATION cuckooguard SET TABLE app.users (id)");
-  expect_mended("leaves out columns");
   run("ALTER PUBLICATION cuckooguard DROP TABLE app.users; ALTER PUBLICATION cuckooguard ADD "
       "TABLES "
       "IN SCHEMA app");
   EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(PostgresTables, a_list_of_columns_must_have_what_is_needed) {
+  run("CREATE TABLE app.users (email text, id bigint PRIMARY KEY, gone int NOT NULL, code text NOT "
+      "NULL UNIQUE, UNIQUE (id, gone)); ALTER TABLE app.users REPLICA IDENTITY USING INDEX "
+      "users_id_gone_key; INSERT INTO app.users VALUES ('e', 7, 0, 'c')");
+  const std::string living =
+      "keys: 'user:{id:int64}', source: { from: shop, table: users, where: \"gone = 0\" }";
+  expect_mended("does not have the table", living);
+  EXPECT_THAT(names(plan(living).value()), ElementsAre("id", "gone"));
+  EXPECT_THAT(read(plan(living).value()), ElementsAre("7|0"));
+  // Beside what it had.
+  run("ALTER PUBLICATION cuckooguard SET TABLE app.users (code)");
+  expect_mended("leaves out column \"id\", \"gone\" of table \"users\"", living);
+  EXPECT_THAT(names(plan().value()), ElementsAre("id", "gone", "code"));
+  run("ALTER PUBLICATION cuckooguard SET TABLE app.users (id, gone) WHERE (id > 7)");
+  expect_mended("leaves out rows", living);
+  EXPECT_THAT(names(plan().value()), ElementsAre("id", "gone"));
+  // What the log names rows by need not be the primary key.
+  const std::string by_code = "keys: 'user:{code}', source: { from: shop, table: users }";
+  expect_mended_at_first("leaves out column \"code\" of table \"users\"", by_code);
+  expect_mended("is logged without column \"code\"", by_code);
+  run("ALTER PUBLICATION cuckooguard SET TABLE app.users (code)");
+  const auto planned = plan(by_code).value();
+  EXPECT_THAT(names(planned), ElementsAre("code"));
+  EXPECT_TRUE(planned.identity_is_unique);
+  EXPECT_THAT(read(planned), ElementsAre("c"));
+  run("ALTER TABLE app.users REPLICA IDENTITY DEFAULT");
+  expect_mended_at_first("leaves out column \"id\" of table \"users\"", by_code);
+}
+
+TEST_F(PostgresTables, a_list_of_columns_does_not_go_with_whole_rows) {
+  make("id bigint PRIMARY KEY, gone timestamptz, email text");
+  run("INSERT INTO app.users VALUES (7)");
+  const auto application_goes_on = [this] {
+    return session_->try_run("UPDATE app.users SET email = 'e'");
+  };
+  run("ALTER PUBLICATION cuckooguard SET TABLE app.users (id)");
+  expect_mended_at_first("leaves out column \"gone\" of table \"users\"", kActive);
+  EXPECT_EQ(application_goes_on(), "");
+  expect_mended("once the publication has no list", kActive);
+  EXPECT_EQ(application_goes_on(), "");
+  EXPECT_EQ(names(plan().value()).size(), 3U);
+  run("ALTER PUBLICATION cuckooguard SET TABLE app.users (id, gone, email)");
+  EXPECT_EQ(application_goes_on(), "42P10");
+  expect_mended("although its rows are logged whole");
+  EXPECT_EQ(application_goes_on(), "");
+  run("ALTER PUBLICATION cuckooguard DROP TABLE app.users");
+  EXPECT_THAT(refusal(), testing::EndsWith("ADD TABLE \"app\".\"users\""));
+  run("ALTER TABLE app.users REPLICA IDENTITY DEFAULT; CREATE SCHEMA other; ALTER PUBLICATION "
+      "cuckooguard ADD TABLES IN SCHEMA other");
+  expect_mended("does not have the table");  // the server refuses a list beside schemas
+  EXPECT_EQ(names(plan().value()).size(), 3U);
+}
+
+TEST_F(PostgresTables, a_list_of_columns_is_that_of_all_partitions) {
+  run("CREATE TABLE app.users (id bigint, part int, code bigint NOT NULL, email text, PRIMARY KEY "
+      "(id, part)) PARTITION BY LIST (part); CREATE TABLE app.users_1 PARTITION OF app.users FOR "
+      "VALUES IN (1); CREATE TABLE app.users_2 (email text, code bigint NOT NULL, id bigint, part "
+      "int, PRIMARY KEY (id, part)); CREATE UNIQUE INDEX by_code ON app.users_1 (id, part, code)");
+  expect_mended("does not have the table");
+  EXPECT_THAT(names(plan().value()), ElementsAre("id", "part"));
+  run("ALTER TABLE app.users_1 REPLICA IDENTITY USING INDEX by_code");
+  expect_mended("leaves out column \"code\" of table \"users\"");
+  run("ALTER TABLE app.users_1 REPLICA IDENTITY FULL");
+  expect_mended("although its rows are logged whole");
+  run("ALTER TABLE app.users_1 REPLICA IDENTITY DEFAULT; ALTER PUBLICATION cuckooguard SET TABLE "
+      "app.users (id, part); ALTER TABLE app.users ATTACH PARTITION app.users_2 FOR VALUES IN (2)");
+  expect_mended("whose partition \"app\".\"users_2\" has its columns in other places");
+  run("ALTER PUBLICATION cuckooguard DROP TABLE app.users");
+  EXPECT_THAT(refusal(), testing::EndsWith("ADD TABLE \"app\".\"users\""));
 }
 
 TEST_F(PostgresTables, partitions_are_read_as_the_whole) {
@@ -355,6 +431,8 @@ TEST_F(PostgresTables, fingerprints_change_with_all_that_changes_rows_unseen) {
        "VACUUM FULL app.users",
        "ALTER PUBLICATION cuckooguard SET (publish = 'insert')",
        "ALTER PUBLICATION cuckooguard SET TABLE app.users WHERE (id > 1)",
+       "ALTER PUBLICATION cuckooguard SET TABLE app.users (id)",
+       "ALTER PUBLICATION cuckooguard SET TABLE app.users (id, mood)",
        "ALTER PUBLICATION cuckooguard DROP TABLE app.users",
        "CREATE TABLE app.heir () INHERITS (app.users)",
        "DROP TABLE app.heir",
@@ -375,7 +453,10 @@ TEST_F(PostgresTables, fingerprints_change_with_what_is_changed_and_changed_back
        "BEGIN; ALTER TYPE app.mood RENAME VALUE 'bad' TO 'b'; ALTER TYPE app.mood RENAME VALUE 'b' "
        "TO 'bad'; COMMIT",
        "BEGIN; ALTER PUBLICATION cuckooguard DROP TABLE app.users; ALTER PUBLICATION cuckooguard "
-       "ADD TABLE app.users; COMMIT"});
+       "ADD TABLE app.users; COMMIT",
+       "BEGIN; ALTER PUBLICATION cuckooguard SET TABLE app.users (id); ALTER PUBLICATION "
+       "cuckooguard "
+       "SET TABLE app.users; COMMIT"});
   // What columns are called, each row says before it comes.
   expect_same(
       {"BEGIN; ALTER TABLE app.users RENAME name TO n; ALTER TABLE app.users RENAME n TO name; "

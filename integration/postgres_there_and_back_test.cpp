@@ -64,6 +64,15 @@ const std::string kFull = std::string(kParts) +
 const std::string kOther = std::string(kParts) +
                            "CREATE TABLE three (LIKE \"user\" INCLUDING INDEXES); INSERT INTO "
                            "three VALUES (7, 3, 72, NULL)";
+// The column that is needed is not the table's first.
+const std::string kListed =
+    "CREATE TABLE \"user\" (number BIGINT, id BIGINT PRIMARY KEY); INSERT INTO \"user\" SELECT n + "
+    "100000, n FROM generate_series(1, 100) n; DROP PUBLICATION cuckooguard; CREATE PUBLICATION "
+    "cuckooguard FOR TABLE \"user\" (id) WITH (publish_via_partition_root = true)";
+const std::string kListedParts = std::string(kParts) +
+                                 "DROP PUBLICATION cuckooguard; CREATE PUBLICATION cuckooguard FOR "
+                                 "TABLE \"user\" (id, part) WITH "
+                                 "(publish_via_partition_root = true)";
 const std::string kWhole =
     std::string(kUsers) + "CREATE TABLE whole (id BIGINT, number BIGINT) PARTITION BY RANGE (id)";
 
@@ -164,6 +173,54 @@ std::vector<ThereAndBack> of_partitions() {
   };
 }
 
+// What is listed by then is what is read and followed, and no row is told by another list.
+std::vector<ThereAndBack> of_lists() {
+  Guarded exact;
+  exact.filter = "{ false_positive_rate: 0.0001%, deletes: exact }";
+  return {
+      {"a_list_with_another_column",
+       kListed.c_str(),
+       "ALTER PUBLICATION cuckooguard SET TABLE \"user\" (number, id)",
+       "INSERT INTO \"user\" VALUES (7000, 6000)",
+       "ALTER PUBLICATION cuckooguard SET TABLE \"user\" (id)",
+       "INSERT INTO \"user\" VALUES (2, 6001)",
+       {"user:6000", "user:1"},
+       "user:5000",
+       exact},
+      {"a_list_of_another_column",
+       kListed.c_str(),
+       "ALTER PUBLICATION cuckooguard SET TABLE \"user\" (number)",
+       "INSERT INTO \"user\" VALUES (7000, 6000)",
+       "ALTER PUBLICATION cuckooguard SET TABLE \"user\" (id)",
+       "INSERT INTO \"user\" VALUES (2, 6001)",
+       {"user:6000", "user:1"},
+       "user:7000",
+       exact},
+      {"a_list_that_goes_with_a_column",
+       kListed.c_str(),
+       "ALTER PUBLICATION cuckooguard SET TABLE \"user\" (number, id); ALTER TABLE \"user\" DROP "
+       "number CASCADE",
+       "INSERT INTO \"user\" VALUES (6000)",
+       "ALTER TABLE \"user\" ADD number BIGINT; ALTER PUBLICATION cuckooguard ADD TABLE \"user\" "
+       "(id)",
+       "INSERT INTO \"user\" VALUES (6001, 2)",
+       {"user:6000", "user:1"},
+       "user:5000",
+       exact},
+      {"a_list_for_partitions",
+       kListedParts.c_str(),
+       "ALTER PUBLICATION cuckooguard SET TABLE \"user\" (id, part, code); ALTER TABLE one REPLICA "
+       "IDENTITY USING INDEX one_code",
+       "UPDATE \"user\" SET id = 6000 WHERE id = 5",
+       "ALTER TABLE one REPLICA IDENTITY DEFAULT; ALTER PUBLICATION cuckooguard SET TABLE \"user\" "
+       "(id, part)",
+       "INSERT INTO \"user\" VALUES (9, 2, 90, NULL)",
+       {"user:7", "user:6000"},
+       "user:5000",
+       exact},
+  };
+}
+
 enum class How : std::uint8_t { in_one_transaction, in_several, while_the_guard_is_stopped };
 
 class PostgresThereAndBack : public GuardedPostgres,
@@ -233,6 +290,11 @@ std::string name_of(const testing::TestParamInfo<PostgresThereAndBack::ParamType
 INSTANTIATE_TEST_SUITE_P(Tables,
                          PostgresThereAndBack,
                          testing::Combine(testing::ValuesIn(of_tables()), testing::ValuesIn(kHow)),
+                         name_of);
+
+INSTANTIATE_TEST_SUITE_P(Lists,
+                         PostgresThereAndBack,
+                         testing::Combine(testing::ValuesIn(of_lists()), testing::ValuesIn(kHow)),
                          name_of);
 
 INSTANTIATE_TEST_SUITE_P(Partitions,

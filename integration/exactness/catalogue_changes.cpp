@@ -76,7 +76,9 @@ void CatalogueChanges::note(const std::string& name, bool has_happened, const st
   steps_ += (has_happened ? "  " : "  (refused) ") + sql + "\n";
 }
 
-bool CatalogueChanges::change(std::size_t session, const std::string& name, const char* sql) {
+bool CatalogueChanges::change(std::size_t session,
+                              const std::string& name,
+                              const std::string& sql) {
   const bool has_happened = server_.run(session, sql);
   note(name, has_happened, std::to_string(session) + ": " + sql);
   return has_happened;
@@ -122,7 +124,7 @@ void CatalogueChanges::write() {
     std::string sql = catalogue_.rows[pick(static_cast<unsigned>(catalogue_.rows.size()))];
     replace(sql, "{n}", std::to_string(pick(kNumbers)));
     replace(sql, "{m}", std::to_string(pick(kNumbers)));
-    if (change(session, "row", sql.c_str())) {
+    if (change(session, "row", sql)) {
       return;
     }
   }
@@ -204,12 +206,12 @@ void CatalogueChanges::undo_all() {
   }
   if (!applied_.empty()) {
     for (const std::string& sql : catalogue_.create) {
-      (void)change(0, "made_anew", sql.c_str());
+      (void)change(0, "made_anew", sql);
     }
     applied_.clear();
   }
   for (const std::string& sql : catalogue_.mend) {
-    (void)change(0, "mended", sql.c_str());
+    (void)change(0, "mended", sql);
   }
 }
 

@@ -31,8 +31,8 @@ namespace cuckooguard::harness {
 // SQL; several statements in one string are one transaction where the server knows that.
 struct Change {
   const char* name;
-  const char* there;
-  const char* back;
+  std::string there;
+  std::string back;
 };
 
 struct Catalogue {
@@ -96,7 +96,7 @@ class CatalogueChanges {
   void forget_rolled_back();
   void stop_or_follow();
   void restart();
-  bool change(std::size_t session, const std::string& name, const char* sql);
+  bool change(std::size_t session, const std::string& name, const std::string& sql);
   void undo_all();
   void look();
   bool is_current(SteadyClock::time_point since);
@@ -116,8 +116,12 @@ class CatalogueChanges {
   std::map<std::string, unsigned> counts_;
 };
 
-// `by_schema`: what is in a schema is published, without a word when it goes and comes.
-Catalogue postgres_catalogue(bool by_schema);
+enum class Published : std::uint8_t {
+  schema,   // what is in it, without a word when it goes and comes
+  tables,   // each by its name
+  columns,  // those that are needed, where rows are not logged whole
+};
+Catalogue postgres_catalogue(Published published);
 
 Catalogue sql_catalogue(bool is_mariadb);
 

@@ -12,9 +12,23 @@ namespace cuckooguard::harness {
 // NOLINTBEGIN(readability-function-size)
 namespace {
 
-constexpr const char* kPublished = "shop.account, shop.mood, shop.orders, shop.visit, shop.life";
+constexpr const char* kTables = "TABLE shop.account, shop.mood, shop.orders, shop.visit, shop.life";
+constexpr const char* kColumns =
+    "TABLE shop.account (id, number), shop.mood (name), shop.orders, shop.visit (id, part), "
+    "shop.life";
 
-std::vector<std::string> create(bool by_schema) {
+std::string words_of(Published published) {
+  return published == Published::schema ? "TABLES IN SCHEMA shop"
+                                        : (published == Published::tables ? kTables : kColumns);
+}
+
+// Another list of a table's columns, or none.
+std::string listed(const std::string& table) {
+  return "ALTER PUBLICATION cuckooguard DROP TABLE " + table.substr(0, table.find(' ')) +
+         "; ALTER PUBLICATION cuckooguard ADD TABLE " + table;
+}
+
+std::vector<std::string> create(Published published) {
   return {
       "ALTER SYSTEM RESET default_transaction_read_only",
       "SELECT pg_reload_conf()",
@@ -53,8 +67,7 @@ std::vector<std::string> create(bool by_schema) {
       "GRANT USAGE ON SCHEMA shop, elsewhere TO guard;"
       "GRANT SELECT ON ALL TABLES IN SCHEMA shop TO guard;"
       "ALTER DEFAULT PRIVILEGES IN SCHEMA shop, elsewhere GRANT SELECT ON TABLES TO guard",
-      std::string("CREATE PUBLICATION cuckooguard FOR ") +
-          (by_schema ? "TABLES IN SCHEMA shop" : std::string("TABLE ") + kPublished) +
+      "CREATE PUBLICATION cuckooguard FOR " + words_of(published) +
           " WITH (publish_via_partition_root = true)"};
 }
 
@@ -133,6 +146,20 @@ std::vector<Change> changes() {
        "TABLE shop.orders WHERE (id > 5)",
        "ALTER PUBLICATION cuckooguard DROP TABLE shop.orders; ALTER PUBLICATION cuckooguard ADD "
        "TABLE shop.orders"},
+      {"published_by_lists",
+       std::string("ALTER PUBLICATION cuckooguard SET ") + kColumns,
+       std::string("ALTER PUBLICATION cuckooguard SET ") + kTables},
+      {"longer_list", listed("shop.account (id, number, note)"), listed("shop.account")},
+      {"list_without_a_key", listed("shop.account (number)"), listed("shop.account (id, number)")},
+      {"list_of_one_number", listed("shop.orders (number)"), listed("shop.orders")},
+      {"list_without_numbers", listed("shop.orders (id)"), listed("shop.orders")},
+      {"list_without_parts", listed("shop.visit (id, code)"), listed("shop.visit (id, part)")},
+      {"list_with_what_parts_have", listed("shop.visit (id, part, code)"), listed("shop.visit")},
+      {"list_without_what_is_asked", listed("shop.life (id, part)"), listed("shop.life")},
+      {"list_that_goes_with_its_column",
+       listed("shop.account (id, number, note)") + "; ALTER TABLE shop.account DROP note CASCADE",
+       "ALTER TABLE shop.account ADD note text; ALTER PUBLICATION cuckooguard ADD TABLE "
+       "shop.account"},
       {"other_publication",
        "ALTER PUBLICATION cuckooguard RENAME TO renamed",
        "ALTER PUBLICATION renamed RENAME TO cuckooguard"},
@@ -229,9 +256,9 @@ std::vector<std::string> rows() {
 
 }  // namespace
 
-Catalogue postgres_catalogue(bool by_schema) {
+Catalogue postgres_catalogue(Published published) {
   return {.rolls_back = true,
-          .create = create(by_schema),
+          .create = create(published),
           .mend = {"GRANT SELECT ON ALL TABLES IN SCHEMA shop TO guard",
                    "ALTER TABLE shop.account RENAME x TO number"},
           .changes = changes(),

@@ -8,6 +8,7 @@ taken out again. Exits with 1 if one survives or no longer applies. None of it i
 
 What must notice it is the simulation under attack, that of strict namespaces or of a cluster, or all tests of one folder where its world
 cannot show the defect: its Redis sends no surplus replies, its overlays are never full, its limits never near, and it has no database.
+What is asked of a database is noticed by the integration tests of one file.
 """
 
 import pathlib
@@ -336,6 +337,20 @@ MUTANTS = [
      [("src/source/postgres/column.cpp", "return server_encoding == \"EUC_JP\";", "return server_encoding == \"EUC_XX\";")]),
     ("source/postgres", "columns_are_found_by_name", "two columns swap their names, a row comes, and they swap them back",
      [("src/source/postgres/log_applier.cpp", "if (relation.columns[i].name != column.name) {", "if (relation.columns[i].name.empty()) {")]),
+    ("source/postgres", "lists_of_columns_stay", "rows are sent by another list of columns, and read by that of before",
+     [("src/source/postgres/log_applier.cpp", "  relations_.erase(relation.oid);\n", "")]),
+    ("integration/postgres_tables", "lists_of_columns_are_not_read", "the columns of a table are not those that its publication lists",
+     [("src/source/postgres/table.cpp", "if (!is_listable || !is_published) {", "if (!is_listable) {")]),
+    ("integration/postgres_tables", "lists_go_there_and_back", "a table is not published, or by another list, for as long as a row takes",
+     [("src/source/postgres/fingerprints.cpp", "r.oid, r.xmin), ','", "r.prrelid), ','")]),
+    ("integration/postgres_tables", "lists_name_the_columns_of_partitions", "a partition whose columns have another order, which the log then misnames",
+     [("src/source/postgres/table.cpp", "if (!odd.empty()) {", "if (odd.size() > 1) {")]),
+    ("integration/postgres_tables", "whole_rows_are_listed", "the application's UPDATE and DELETE are refused by its server",
+     [("src/source/postgres/table.cpp", "if (published_.has_list && !why_no_list_.empty()) {",
+       "if (published_.leaves_out_rows && !why_no_list_.empty()) {")]),
+    ("integration/postgres_questions", "lists_are_not_watched", "between two whole questions a table is published by another list",
+     [("src/source/postgres/catalog_watch.cpp",
+       "\" UNION ALL SELECT r.xmin FROM pg_catalog.pg_publication_rel r WHERE r.prrelid\" + members;", "\"\";")]),
     ("source/postgres", "partitions_are_not_looked_at", "a partition's replica identity, of which the whole's description says nothing",
      [("src/source/postgres/log_applier.cpp", "if (described && *described != oid) {", "if (described && *described < 2) {")]),
     ("source/postgres", "new_partitions_are_believed", "rows of a partition that was attached, and is detached when the catalog is asked",
@@ -622,7 +637,8 @@ def killing_runs(killer):
     if killer != "attack":
         folder = killer.removesuffix("_concurrent")
         program = killer.split("/")[-1] + "_test"
-        return program, [[f"build/release/tests/{folder}/{program}", "--gtest_brief=1", "--gtest_fail_fast"]]
+        path = killer + "_test" if killer.startswith("integration/") else f"tests/{folder}/{program}"
+        return program, [[f"build/release/{path}", "--gtest_brief=1", "--gtest_fail_fast"]]
     simulation = ["env", f"CUCKOOGUARD_RUNS={RUNS}", "build/release/tests/simulation/attack_simulation_test"]
     return "attack_simulation_test", [[*simulation, f"--gtest_filter=*nobody*{mode}*"] for mode in ("shared", "pinned")]
 

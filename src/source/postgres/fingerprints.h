@@ -15,8 +15,8 @@
 //
 // In it: oid, kind, owner, columns with types, collations and labels of enums, unique keys, the
 // file of rows, persistence, replica identity, row security, the tree of partitions and heirs; and
-// what the publication sends of it. What does not change rows is not: other indexes, statistics,
-// VACUUM.
+// what the publication sends of it: which rows, which columns, what kinds of changes. What does not
+// change rows is not: other indexes, statistics, VACUUM.
 //
 // Threads: free functions.
 #pragma once

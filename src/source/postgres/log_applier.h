@@ -50,6 +50,7 @@ namespace cuckooguard::source::postgres {
 //
 //   relation(Relation) ─▶ insert | update | erase … ─▶ what a TableChanges does with them
 //
+// A tuple has the columns that the publication lists, in the table's order, and so has the plan.
 // Of a row before its change the log has what the replica identity says: the key, where that has
 // changed, or the whole row. So either all that is needed lies in the key, and an update without an
 // old row changes nothing of it; or every update has its old row. Rows of a partition come under

@@ -205,12 +205,16 @@ std::vector<std::string> refusals(const Server& server, const Place& place, bool
                   " REPLICATION");
   }
   if (!server.has_publication) {
+    const bool can_list = server.version >= kListsColumns;
     all.push_back(
         "there is no publication of this name; with all tables that are followed in "
         "place of TABLE, each of which must have a replica identity, since the server refuses "
-        "UPDATE and DELETE of one that has none from then on: CREATE PUBLICATION " +
-        publication + " FOR TABLE " + quoted_name(place.schema) +
-        ".TABLE WITH (publish_via_partition_root = true)");
+        "UPDATE and DELETE of one that has none from then on" +
+        std::string(can_list ? ", and in place of COLUMNS those of its keys, its where and its "
+                               "replica identity, or no list if that is FULL"
+                             : "") +
+        ": CREATE PUBLICATION " + publication + " FOR TABLE " + quoted_name(place.schema) +
+        ".TABLE " + (can_list ? "(COLUMNS) " : "") + "WITH (publish_via_partition_root = true)");
   } else if (!server.publication_lacks.empty()) {
     all.push_back("the publication does not tell of every change (" + server.publication_lacks +
                   "): ALTER PUBLICATION " + publication +

@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "config/nearest.h"
@@ -90,7 +91,8 @@ std::string words_of_lost(const TablePlan& table) {
 
 std::string lacks_identity(const TablePlan& table,
                            std::span<const UniqueKey> unique_keys,
-                           const Answer& lacking) {
+                           const Answer& lacking,
+                           const std::string& publish_whole) {
   const std::string identity = how_to_name_rows(table, unique_keys);
   const std::string sql = text::joined(lacking, "; ", [&identity](const auto& row) {
     return "ALTER TABLE " + full_name(row) + " REPLICA IDENTITY " + identity;
@@ -99,7 +101,12 @@ std::string lacks_identity(const TablePlan& table,
       table.primary_key.empty()
           ? "has no replica identity, by which the log would name rows that are deleted"
           : "is logged without " + words_of_lost(table) + " where rows are deleted";
-  return subject(table) + why + "; " + std::string(what_changes_with(identity)) + ": " + sql;
+  const bool must_be_whole = identity == "FULL" && !publish_whole.empty();
+  return subject(table) + why + "; " + std::string(what_changes_with(identity)) +
+         (must_be_whole
+              ? ", once the publication has no list of the table's columns: " + publish_whole + "; "
+              : ": ") +
+         sql;
 }
 
 // Its partitions, and tables that inherit from it.
@@ -143,33 +150,38 @@ Expected<std::vector<std::uint32_t>> parts_of(Connection& connection, const Tabl
   return parts;
 }
 
-// Without a list of columns, and without a condition.
-std::string publish_all_sql(const Place& place, const TablePlan& table) {
+// Without a condition; `list`: of columns, in parentheses. Empty: of all.
+std::string publish_again_sql(const Place& place,
+                              const TablePlan& table,
+                              const std::string& list = "") {
   const std::string alter = "ALTER PUBLICATION " + quoted_name(place.publication);
   return alter + " DROP TABLE " + table.full_name() + "; " + alter + " ADD TABLE " +
-         table.full_name();
+         table.full_name() + list;
 }
 
-// `not_published`: that it does not have the table at all, to be said when it has what it needs to
-// be published.
-Planned<void> check_publication(Connection& connection,
-                                const Place& place,
-                                const TablePlan& table,
-                                std::string& not_published) {
-  const auto publications =
-      TRY(connection.ask("SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate, pubviaroot "
-                         "FROM pg_catalog.pg_publication WHERE pubname = " +
-                         connection.quoted(place.publication)));
+struct Published {
+  bool exists = false;           // the publication
+  bool takes_lists = false;      // of columns
+  bool has_table = false;        // by its name
+  bool has_list = false;         // of its columns
+  bool leaves_out_rows = false;  // by a condition
+};
+
+Planned<Published> ask_publication(Connection& connection,
+                                   const Place& place,
+                                   const TablePlan& table) {
+  const bool can_list = connection.server_version() >= kListsColumns;
+  const auto publications = TRY(connection.ask(
+      std::string("SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate, pubviaroot, ") +
+      (can_list ? "NOT EXISTS (SELECT FROM pg_catalog.pg_publication_namespace n WHERE n.pnpubid = "
+                  "p.oid)"
+                : "false") +
+      " FROM pg_catalog.pg_publication p WHERE pubname = " + connection.quoted(place.publication)));
+  if (publications.empty()) {
+    return Published{.takes_lists = can_list};
+  }
   const std::string named = "publication \"" + place.publication + "\" ";
   const std::string publication = quoted_name(place.publication);
-  // The application goes on as before, since it has a replica identity by then.
-  constexpr const char* kGoesOn = "; nothing changes for the application: ";
-  if (publications.empty()) {
-    not_published = "there is no " + named + "in this database" + kGoesOn + "CREATE PUBLICATION " +
-                    publication + " FOR TABLE " + table.full_name() +
-                    " WITH (publish_via_partition_root = true)";
-    return {};
-  }
   const auto& options = publications.front();
   if (options[0] != "t") {
     return std::unexpected(named + "leaves out some kinds of changes: ALTER PUBLICATION " +
@@ -181,27 +193,59 @@ Planned<void> check_publication(Connection& connection,
                            publication + " SET (publish_via_partition_root = true)");
   }
   const auto tables = TRY(connection.ask(
-      "SELECT pg_catalog.to_jsonb(v) ->> 'rowfilter' FROM pg_catalog.pg_publication_tables v "
-      "WHERE v.pubname = " +
+      "SELECT pg_catalog.to_jsonb(v) ->> 'rowfilter' IS NOT NULL, EXISTS (SELECT FROM "
+      "pg_catalog.pg_publication_rel r JOIN pg_catalog.pg_publication p ON p.oid = r.prpubid WHERE "
+      "p.pubname = v.pubname AND r.prrelid = " +
+      std::to_string(table.oid) +
+      " AND pg_catalog.to_jsonb(r) ->> 'prattrs' IS NOT NULL) FROM "
+      "pg_catalog.pg_publication_tables v WHERE v.pubname = " +
       connection.quoted(place.publication) + " AND v.schemaname = " +
       connection.quoted(table.schema) + " AND v.tablename = " + connection.quoted(table.name)));
-  if (tables.empty()) {
-    not_published = named + "does not have the table" + kGoesOn + "ALTER PUBLICATION " +
-                    publication + " ADD TABLE " + table.full_name();
-    return {};
-  }
-  if (tables.front()[0]) {
-    return std::unexpected(named +
-                           "leaves out rows of the table: " + publish_all_sql(place, table));
-  }
-  return {};
+  return Published{.exists = true,
+                   .takes_lists = options[2] == "t",
+                   .has_table = !tables.empty(),
+                   .has_list = !tables.empty() && tables.front()[1] == "t",
+                   .leaves_out_rows = !tables.empty() && tables.front()[0] == "t"};
+}
+
+// Of `c`, a table's, which is `i`: by whose columns the log names rows.
+constexpr const char* kNamesRows =
+    "i.indrelid = c.oid AND i.indisvalid AND i.indimmediate AND (c.relreplident = 'd' AND "
+    "i.indisprimary OR c.relreplident = 'i' AND i.indisreplident)";
+
+// Names, also in its partitions. NULL: all, in some of them.
+Expected<Answer> ask_replica_identities(Connection& connection, const TablePlan& table) {
+  return connection.ask(
+      tree_of(
+          table.oid,
+          std::string("DISTINCT pg_catalog.unnest(CASE WHEN c.relreplident = 'f' THEN "
+                      "ARRAY[NULL] ELSE ARRAY(SELECT a.attname::text FROM pg_catalog.pg_index i "
+                      "JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = "
+                      "ANY (i.indkey[0:i.indnkeyatts - 1]) WHERE ") +
+              kNamesRows + ") END)") +
+      "c.relkind = 'r' OR c.oid = " + std::to_string(table.oid));
+}
+
+// A partition that does not have these columns where the whole has them: before its rows the log
+// describes it, and by a list it describes what has their places there.
+Expected<Answer> ask_partition_of_another_order(Connection& connection,
+                                                const TablePlan& table,
+                                                const std::string& columns) {
+  return connection.ask(
+      tree_of(table.oid, "n.nspname, c.relname") +
+      "c.relkind = 'r' AND EXISTS (SELECT FROM pg_catalog.pg_attribute a JOIN "
+      "pg_catalog.pg_attribute b ON b.attname = a.attname AND b.attnum <> a.attnum WHERE "
+      "a.attrelid = " +
+      std::to_string(table.oid) + " AND b.attrelid = c.oid AND a.attname IN (" + columns +
+      ")) ORDER BY 1, 2 LIMIT 1");
 }
 
 // Whether all of its rows are logged whole; if not, needed() of them.
 // Of a partitioned table it is each partition's own that says what is logged of its rows.
 Planned<bool> check_replica_identities(Connection& connection,
                                        const TablePlan& table,
-                                       std::span<const UniqueKey> unique_keys) {
+                                       std::span<const UniqueKey> unique_keys,
+                                       const std::string& publish_whole) {
   const std::string needed = text::joined(table.needed(), ", ", [&](std::size_t place) {
     return connection.quoted(table.columns[place].name);
   });
@@ -209,17 +253,14 @@ Planned<bool> check_replica_identities(Connection& connection,
                                    "(c.relkind = 'r' OR c.oid = " + std::to_string(table.oid) +
                                    ") AND c.relreplident <> 'f'";
   const auto lacking = TRY(connection.ask(
-      partial_rows +
-      " AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid "
-      "AND i.indisvalid AND i.indimmediate AND (c.relreplident = 'd' AND i.indisprimary "
-      "OR c.relreplident = 'i' AND i.indisreplident) AND ARRAY[" +
-      needed +
+      partial_rows + " AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i WHERE " + kNamesRows +
+      " AND ARRAY[" + needed +
       "]::text[] <@ ARRAY(SELECT a.attname::text FROM pg_catalog.pg_attribute a "
       "WHERE a.attrelid = c.oid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1]))) "
       "ORDER BY 1, 2 LIMIT " +
       kNamedMost));
   if (!lacking.empty()) {
-    return std::unexpected(lacks_identity(table, unique_keys, lacking));
+    return std::unexpected(lacks_identity(table, unique_keys, lacking, publish_whole));
   }
   const auto partial = TRY(connection.ask(partial_rows + " LIMIT 1"));
   return partial.empty();
@@ -240,8 +281,9 @@ class Planner {
                             &Planner::find_table,
                             &Planner::check_tables_below,
                             &Planner::list_parts,
-                            &Planner::check_publication,
+                            &Planner::ask_publication,
                             &Planner::read_columns,
+                            &Planner::check_list,
                             &Planner::read_unique_keys,
                             &Planner::choose_identity,
                             &Planner::choose_condition,
@@ -333,13 +375,101 @@ class Planner {
     return {};
   }
 
-  // That the table is not in it is said last: once it is, the server refuses the application's
-  // UPDATE and DELETE where there is no replica identity.
-  Planned<void> check_publication() {
-    return postgres::check_publication(connection_, place_, table_, not_published_);
+  Planned<void> ask_publication() {
+    published_ = TRY(postgres::ask_publication(connection_, place_, table_));
+    return {};
   }
+
+  // Said last: once the table is in it, the server refuses the application's UPDATE and DELETE where
+  // there is no replica identity.
   Planned<void> check_published() {
-    return not_published_.empty() ? Planned<void>() : std::unexpected(std::move(not_published_));
+    if (published_.has_table) {
+      return {};
+    }
+    const std::string named = "publication \"" + place_.publication + "\" ";
+    const std::string publication = quoted_name(place_.publication);
+    // The application goes on as before, since it has a replica identity by then.
+    constexpr const char* kGoesOn = "; nothing changes for the application: ";
+    return std::unexpected(published_.exists ? named + "does not have the table" + kGoesOn +
+                                                   "ALTER PUBLICATION " + publication +
+                                                   " ADD TABLE " + table_.full_name() + list()
+                                             : "there is no " + named + "in this database" +
+                                                   kGoesOn + "CREATE PUBLICATION " + publication +
+                                                   " FOR TABLE " + table_.full_name() + list() +
+                                                   " WITH (publish_via_partition_root = true)");
+  }
+
+  // Of columns, as a publication has it: what is needed here, and what it has. Empty: all.
+  std::string list() const {
+    if (!why_no_list_.empty() || !published_.takes_lists ||
+        (published_.has_table && !published_.has_list)) {
+      return "";
+    }
+    return " (" + names_of([this](bool is_needed, bool is_published) {
+             return is_needed || (published_.has_list && is_published);
+           }) +
+           ")";
+  }
+
+  template <class Which>
+  std::string names_of(const Which& which) const {
+    std::string names;
+    for (const auto& [name, is_published] : listable_) {
+      if (which(needed_names_.contains(name), is_published)) {
+        names += (names.empty() ? "" : ", ") + quoted_name(name);
+      }
+    }
+    return names;
+  }
+
+  // It must have what keys, `where` and, in each partition, the replica identity are made of.
+  Planned<void> check_list() {
+    TRY(find_needed_names());
+    const std::string named = "publication \"" + place_.publication + "\" ";
+    const std::string again = ": " + publish_again_sql(place_, table_, list());
+    if (published_.leaves_out_rows) {
+      return std::unexpected(named + "leaves out rows of the table" + again);
+    }
+    if (published_.has_list && !why_no_list_.empty()) {
+      return std::unexpected(named + "has a list of columns of " + subject() + why_no_list_ +
+                             again);
+    }
+    const std::string missing =
+        names_of([](bool is_needed, bool is_published) { return is_needed && !is_published; });
+    if (published_.has_list && !missing.empty()) {
+      return std::unexpected(named + "leaves out column " + missing + " of " + subject() +
+                             "which keys, where or the replica identity need" + again);
+    }
+    return {};
+  }
+
+  Planned<void> find_needed_names() {
+    const auto& renamed = target_.settings.source.columns;
+    for (const std::string& name : target_.keyspace.identity_columns(target_.ns)) {
+      const auto found = renamed.find(name);
+      needed_names_.insert(found == renamed.end() ? name : found->second);
+    }
+    const auto& condition = target_.settings.source.where.columns();
+    needed_names_.insert(condition.begin(), condition.end());
+    const auto names = TRY(ask_replica_identities(connection_, table_));
+    for (const auto& row : names) {
+      if (!row[0]) {
+        why_no_list_ =
+            "although its rows are logged whole (REPLICA IDENTITY FULL), so that the "
+            "server refuses the application's UPDATE and DELETE";
+      }
+      needed_names_.insert(row[0].value_or(""));
+    }
+    const auto odd = TRY(ask_partition_of_another_order(
+        connection_, table_, text::joined(needed_names_, ", ", [this](const std::string& name) {
+          return literal(name);
+        })));
+    if (!odd.empty()) {
+      why_no_list_ =
+          "whose partition " + full_name(odd.front()) +
+          " has its columns in other places, so that the log describes it with the wrong ones";
+    }
+    return {};
   }
 
   Planned<void> read_columns() {
@@ -380,15 +510,13 @@ class Planner {
       }
       const std::string generated = row[10].value_or("");
       const bool is_published = row[11] == "t";
-      if (generated.empty() && !is_published) {
-        return std::unexpected(
-            "publication \"" + place_.publication +
-            "\" leaves out columns of the table: " + publish_all_sql(place_, table_));
+      const bool is_listable =
+          generated.empty() ||
+          (generated == "s" && connection_.server_version() >= kLogsGeneratedColumns);
+      if (is_listable) {
+        listable_.emplace_back(column.name, is_published);
       }
-      const bool is_logged =
-          generated.empty() || (generated == "s" && is_published &&
-                                connection_.server_version() >= kLogsGeneratedColumns);
-      if (!is_logged) {
+      if (!is_listable || !is_published) {
         unlogged_columns_.emplace(column.name, generated == "s");
         continue;
       }
@@ -527,8 +655,11 @@ class Planner {
   }
 
   Planned<void> check_replica_identities() {
-    table_.has_full_rows =
-        TRY(postgres::check_replica_identities(connection_, table_, unique_keys_));
+    table_.has_full_rows = TRY(postgres::check_replica_identities(
+        connection_,
+        table_,
+        unique_keys_,
+        published_.has_list ? publish_again_sql(place_, table_) : ""));
     return {};
   }
 
@@ -539,8 +670,11 @@ class Planner {
   TablePlan table_;
   std::string replica_identity_;  // relreplident
   bool hides_rows_ = false;
-  std::string not_published_;
-  std::string account_;  // with its quotes
+  Published published_;
+  std::vector<std::pair<std::string, bool>> listable_;  // whether the publication has each
+  std::set<std::string> needed_names_;                  // of columns, also in partitions
+  std::string why_no_list_;                             // they cannot be listed
+  std::string account_;                                 // with its quotes
   std::vector<UniqueKey> unique_keys_;
   std::vector<bool> may_select_;                               // as columns
   std::map<std::string, bool, std::less<>> unlogged_columns_;  // whether each is stored

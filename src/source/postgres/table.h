@@ -4,10 +4,11 @@
 // What is refused, each with the SQL that mends it: a table or column that is not there, a view, a
 // table with heirs, a partition by itself, an unlogged or temporary one; one without a key that the
 // log names deleted rows by (REPLICA IDENTITY), or whose key lacks a column that is needed here;
-// row security that would hide rows; a publication that does not have it, or that leaves out
-// columns, rows or kinds of changes; a partitioned table without publish_via_partition_root;
-// columns that postgres/table.h objects to; `deletes: trusted` where several rows can have one
-// identity.
+// row security that would hide rows; a publication that does not have it, or that leaves out rows,
+// kinds of changes, or columns that keys, conditions or the log's names of rows are made of; a list
+// of columns where rows are logged whole, or where a partition has them in another order; a
+// partitioned table without publish_via_partition_root; columns that postgres/table.h objects to;
+// `deletes: trusted` where several rows can have one identity.
 //
 // Threads: free functions. Errors: a sentence for the operator; Error if the server itself
 // failed.
@@ -121,6 +122,8 @@ struct TablePlan : RowPlan {
 using TableTrouble = std::variant<std::string, Error>;
 template <class T>
 using Planned = std::expected<T, TableTrouble>;
+
+inline constexpr int kListsColumns = 150000;  // a release whose publications may
 
 // Where a source's tables are.
 struct Place {

@@ -219,6 +219,35 @@ TEST_F(PostgresApplierTest, a_table_that_has_changed_is_out_of_step_and_its_tran
   EXPECT_THAT(out_of_step_, ElementsAre(&user_.table, &again.table));
 }
 
+// Whose rows look the same by another list of columns.
+MadeRelation listed(const std::string& column) {
+  return {.columns = {{.name = column, .type = kBigint, .is_key = true}}};
+}
+TablePlan planned_by_list(const std::string& column) {
+  TablePlan plan = planned();
+  plan.columns.resize(1);
+  plan.columns[0].name = column;
+  return plan;
+}
+
+TEST_F(PostgresApplierTest, no_row_is_read_by_the_list_of_columns_of_before) {
+  MadeTable before(planned_by_list("id"));
+  MadeTable after(planned_by_list("number"));
+  applier_.join(before.table);
+  apply(log_.transaction(
+      7, {MadeLog::relation(listed("id")), MadeLog::insert({MadeValue::text("1")})}));
+  applier_.join(after.table);
+  apply(log_.transaction(
+      8, {MadeLog::relation(listed("number")), MadeLog::insert({MadeValue::text("2")})}));
+  EXPECT_THAT(out_of_step_, ElementsAre(&before.table));
+  EXPECT_THAT(before.target.rows(), ElementsAre("1"));
+  EXPECT_THAT(after.target.rows(), ElementsAre("2"));
+  apply(log_.transaction(
+      9, {MadeLog::relation(listed("id")), MadeLog::insert({MadeValue::text("3")})}));
+  EXPECT_THAT(out_of_step_, ElementsAre(&before.table, &after.table));
+  EXPECT_THAT(after.target.rows(), ElementsAre("2"));
+}
+
 // A table of two partitions, 91 and 92, whose own descriptions come behind the whole's.
 struct MadePartitions {
   explicit MadePartitions(bool has_full_rows = false) {

@@ -41,7 +41,9 @@ TEST(PostgresRefusals, say_what_mends_each) {
   bad.has_publication = false;
   EXPECT_THAT(refusals(bad, kPlace, false),
               ElementsAre(HasSubstr("CREATE PUBLICATION \"cuckooguard\" FOR TABLE "
-                                    "\"pub\"\"lic\".TABLE")));
+                                    "\"pub\"\"lic\".TABLE (COLUMNS) WITH (")));
+  bad.version = 140020;
+  EXPECT_THAT(refusals(bad, kPlace, false), ElementsAre(HasSubstr("\"lic\".TABLE WITH (")));
 }
 
 TEST(PostgresRefusals, ask_for_room_only_where_there_is_no_slot_yet) {
