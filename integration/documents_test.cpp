@@ -144,7 +144,8 @@ class Documents : public testing::Test {
     postgres_.emplace();
     postgres_session_.emplace(postgres_->session());
     postgres_session_->run(
-        "CREATE TABLE users (id bigint PRIMARY KEY); CREATE TABLE orders (id bigint PRIMARY KEY)");
+        "CREATE TABLE users (id bigint PRIMARY KEY, active boolean NOT NULL); CREATE TABLE orders "
+        "(id bigint PRIMARY KEY)");
     redis_.emplace(std::vector<std::string>{"--requirepass", kMaster}, kMaster);
     for (const char* const name : {"bin", "etc", "var"}) {
       std::filesystem::create_directory(folder_ / name);
@@ -250,9 +251,9 @@ class Documents : public testing::Test {
   void run_postgresql(const std::string& text) { postgres_session_->run(here(text)); }
   // As it was before a page had a role made.
   void begin_anew_on_postgres() {
+    postgres_session_->run("DROP PUBLICATION IF EXISTS cuckooguard");
     if (!postgres_session_->value("SELECT 1 FROM pg_roles WHERE rolname = 'guard'").empty()) {
-      postgres_session_->run(
-          "DROP PUBLICATION IF EXISTS cuckooguard; DROP OWNED BY guard; DROP ROLE guard");
+      postgres_session_->run("DROP OWNED BY guard; DROP ROLE guard");
     }
   }
 

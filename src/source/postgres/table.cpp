@@ -380,8 +380,8 @@ class Planner {
     return {};
   }
 
-  // Said last: once the table is in it, the server refuses the application's UPDATE and DELETE where
-  // there is no replica identity.
+  // Said last: once the table is in it, the server refuses the application's UPDATE and DELETE
+  // where there is no replica identity.
   Planned<void> check_published() {
     if (published_.has_table) {
       return {};
