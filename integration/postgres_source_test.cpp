@@ -369,6 +369,17 @@ TEST_F(PostgresSource, is_planned_and_checked_as_a_start_does) {
   EXPECT_THAT(refused.standard_error, Not(ContainsRegex("no publication.*\n.*no publication")));
 }
 
+TEST_F(PostgresSource, leaves_no_warnings_in_the_log_of_a_server_that_lacks_something) {
+  run("CREATE TABLE loose (id bigint NOT NULL); GRANT SELECT ON loose TO guard");
+  GuardedPostgres::start(configuration(
+      Guarded().yaml() +
+      Guarded{.name = "loose", .keys = "loose:{id:uint64}", .table = "loose"}.yaml()));
+  EXPECT_TRUE(becomes_absent("user:5000")) << guard_->log();
+  EXPECT_TRUE(eventually([&] { return info_field(*guard_, "loose", "state") == "refused"; }));
+  EXPECT_THAT(read_whole_file(server_->socket_directory() / "log"),
+              Not(HasSubstr("there is no transaction in progress")));
+}
+
 TEST_F(PostgresSource, is_begun_with_by_init) {
   write_whole_file(folder_ / "word", "wrong\n");
   const auto init = [this] {

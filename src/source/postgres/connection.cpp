@@ -275,6 +275,10 @@ Done Connection::run(const std::string& sql) {
   return libpq::finish(connection_.get(), deadline);
 }
 
+Done Connection::roll_back() {
+  return PQtransactionStatus(connection_.get()) == PQTRANS_IDLE ? Done() : run("ROLLBACK");
+}
+
 Expected<Answer> Connection::ask(const std::string& sql) {
   Answer answer;
   TRY(read_results(sql, true, [&answer](const PGresult* result) {

@@ -135,6 +135,8 @@ class Connection {
   void wait_for_answers(std::chrono::seconds timeout) { timeout_ = timeout; }
 
   Done run(const std::string& sql);
+  // Asks nothing where no transaction is open: the server would write a warning into its log.
+  Done roll_back();
   Expected<Answer> ask(const std::string& sql);
   // Several statements in one round trip, each with a snapshot of its own; an answer of each.
   Expected<std::vector<Answer>> ask_several(const std::string& sql);

@@ -104,6 +104,7 @@ class TableReader final : public ServerReader<Log> {
   Expected<ReadView> open_view(const LogPosition& from,
                                TableSet<Log>& tables,
                                const std::stop_token& stop);
+  Done close_view() { return connection_.roll_back(); }
   Expected<TableEstimate> size(const TablePlan& plan);
   Expected<Rows> stream(const TablePlan& plan) {
     return connection_.stream(plan.copy_sql(), plan.needed().size());

@@ -298,7 +298,7 @@ Expected<XidSnapshot> imported(Connection& questions, std::string_view name) {
   TRY(questions.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"));
   auto set = questions.run("SET TRANSACTION SNAPSHOT " + questions.quoted(name));
   auto shows = set ? current_snapshot(questions) : std::unexpected(std::move(set.error()));
-  if (auto done = questions.run("ROLLBACK"); !done && shows) {
+  if (auto done = questions.roll_back(); !done && shows) {
     return std::unexpected(std::move(done.error()));
   }
   return shows;
