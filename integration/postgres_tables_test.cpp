@@ -202,6 +202,14 @@ TEST_F(PostgresTables, what_is_advised_does_not_stop_the_application) {
   EXPECT_EQ(application_goes_on(), "55000") << "what the order is for";
 }
 
+TEST_F(PostgresTables, a_type_that_is_mistaken_is_said_before_what_the_log_lacks_for_it) {
+  make("id bigint PRIMARY KEY, email text NOT NULL");
+  EXPECT_THAT(
+      refusal("keys: 'user:{email:uint64}', source: { from: shop, table: users }"),
+      testing::StartsWith("column \"email\" (text) is text, and {email:uint64} fits numbers "
+                          "alone: write {email} unless it has nothing else. Then: table "));
+}
+
 TEST_F(PostgresTables, an_index_with_all_that_is_needed_is_preferred) {
   make("id bigint PRIMARY KEY, name text NOT NULL UNIQUE");
   const std::string by_name = "keys: 'user:{name}', source: { from: shop, table: users }";
@@ -333,6 +341,9 @@ TEST_F(PostgresTables, what_is_no_table_of_logged_rows_is_refused) {
   make("id bigint PRIMARY KEY");
   run("CREATE VIEW app.v AS TABLE app.users; CREATE MATERIALIZED VIEW app.m AS TABLE app.users");
   EXPECT_THAT(refusal(kById, "v"), HasSubstr("no table but a view"));
+  EXPECT_THAT(
+      refusal(kById, "app.users"),
+      HasSubstr("no table \"app.users\" in the schema \"app\"; the schema is a setting of"));
   EXPECT_THAT(refusal(kById, "m"), HasSubstr("no table but a materialized view"));
   EXPECT_THAT(refusal(kById, "user"),
               AllOf(HasSubstr("there is no table \"user\""), HasSubstr("did you mean \"users\"?")));
@@ -364,7 +375,7 @@ TEST_F(PostgresTables, columns_are_judged_by_what_they_are_made_of) {
   EXPECT_THAT(refusal(with("{code:uuid}")), HasSubstr("in place of {code:uuid} write {code}"));
   EXPECT_THAT(refusal(with("{ok}")), HasSubstr("several spellings"));
   EXPECT_THAT(refusal(with("{padded}")), HasSubstr("write {padded|ci}"));
-  EXPECT_THAT(refusal(with("{id}")), HasSubstr("write {id:uint64} or {id:int64}"));
+  EXPECT_THAT(refusal(with("{id}")), HasSubstr("write {id:uint64}, or {id:int64} if there are"));
   EXPECT_THAT(refusal(with("{nothing}")), HasSubstr("has no column \"nothing\""));
   EXPECT_THAT(refusal(with("{id:int64}", "ok = 'true'")), HasSubstr("write 't' or 'f'"));
   const auto good = plan(with("{code}:{mood}", "ok = 't' AND u IS NULL"));

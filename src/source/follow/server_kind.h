@@ -159,9 +159,8 @@ struct ServerKind {
     auto connection = Log::Connection::open(Kind::first_login(settings));
     if (!connection) {
       const auto& error = connection.error();
-      return std::unexpected(error.is_refusal()
-                                 ? error.what + "\n" + Kind::account_sql(settings, error.what)
-                                 : error.what);
+      return std::unexpected(
+          error.is_refusal() ? error.what + "\n" + Kind::account_sql(settings, error) : error.what);
     }
     return in_words(Kind::keyed_tables(*connection, settings));
   }

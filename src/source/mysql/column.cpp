@@ -169,8 +169,8 @@ std::optional<std::string> ambiguous(const Column& column, const Placeholder& pl
   switch (type) {
     case ColumnKind::integer:
       return subject(column) + "is compared as a number (007 finds 7) while {" + placeholder.name +
-             "} compares bytes; write {" + placeholder.name + ":uint64} or {" + placeholder.name +
-             ":int64}";
+             "} compares bytes; write {" + placeholder.name + ":uint64}, or {" + placeholder.name +
+             ":int64} if there are negative ones";
     case ColumnKind::decimal:
       return subject(column) +
              "can be found by several spellings of one value; use an integer or text column";

@@ -65,8 +65,8 @@ struct Kind {
     return std::unexpected(why);
   }
 
-  static std::string account_sql(const Config& settings, std::string_view refusal) {
-    return mysql::account_sql(settings, refusal);
+  static std::string account_sql(const Config& settings, const Error& refusal) {
+    return mysql::account_sql(settings, refusal.what);
   }
   static Expected<std::vector<KeyedTable>> keyed_tables(Connection& connection,
                                                         const Config& /*settings*/) {

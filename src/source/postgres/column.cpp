@@ -187,14 +187,15 @@ std::optional<std::string> ambiguous(const Column& column, const Placeholder& pl
               : std::ranges::count(types, placeholder.type) > 0) {
     return std::nullopt;
   }
-  const std::string better = text::joined(types, " or ", [&placeholder](ValueType type) {
+  const std::string better = text::joined(types, ", or ", [&placeholder](ValueType type) {
     return Placeholder{.name = placeholder.name,
                        .type = type,
                        .rest = placeholder.rest && type <= ValueType::text_ci}
         .text();
   });
   return subject(column) + rule_of(column.type) + "; in place of " + placeholder.text() +
-         " write " + better;
+         " write " + better +
+         (column.type == ColumnKind::integer ? " if there are negative ones" : "");
 }
 
 std::optional<std::string> undecidable(const Column& column, const keyspace::ColumnUse& use) {

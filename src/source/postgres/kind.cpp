@@ -96,8 +96,8 @@ struct Kind {
     return in_words(Connection::open(login_to(settings)));
   }
 
-  static std::string account_sql(const Config& settings, std::string_view /*refusal*/) {
-    return postgres::account_sql(settings);
+  static std::string account_sql(const Config& settings, const Error& refusal) {
+    return postgres::account_sql(settings, refusal);
   }
   static Expected<std::vector<KeyedTable>> keyed_tables(Connection& connection,
                                                         const Config& settings) {

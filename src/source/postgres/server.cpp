@@ -198,7 +198,12 @@ std::vector<std::string> refusals(const Server& server, const Place& place, bool
   const std::string publication = quoted_name(place.publication);
   if (server.wal_level != "logical") {
     all.push_back("the server's log does not have rows (wal_level = " + server.wal_level +
-                  "): ALTER SYSTEM SET wal_level = logical; and restart the server");
+                  "): ALTER SYSTEM SET wal_level = logical; " +
+                  (server.keeps_wal_for_ever
+                       ? "ALTER SYSTEM SET max_slot_wal_keep_size = '10GB' (without it the log of "
+                         "a guard that is away fills the disk); "
+                       : "") +
+                  "and restart the server");
   }
   if (!server.may_replicate) {
     all.push_back("the account may not follow the log: ALTER ROLE " + server.account +
@@ -259,17 +264,21 @@ std::string why_left(std::string_view read_only, std::string_view synchronous_st
   return {};
 }
 
-std::string account_sql(const config::PostgresSource& settings) {
+std::string account_sql(const config::PostgresSource& settings, const Error& refusal) {
+  constexpr std::string_view kNoSuchDatabase = "3D000";
+  if (refusal.state == kNoSuchDatabase) {
+    return "psql --list shows the databases that the server has.";
+  }
   const std::string account = quoted_name(settings.user);
   const std::string schema = quoted_name(settings.schema);
   return "If the password is right, the account is not; as a superuser, in the database " +
          quoted_name(settings.database) +
-         ", with that in place of PASSWORD:\n"
+         ", with that in place of PASSWORD, and the last line for each table that is guarded:\n"
          "  CREATE ROLE " +
          account + " LOGIN REPLICATION PASSWORD 'PASSWORD';\n  GRANT CONNECT ON DATABASE " +
          quoted_name(settings.database) + " TO " + account + ";\n  GRANT USAGE ON SCHEMA " +
-         schema + " TO " + account + ";\n  GRANT SELECT ON ALL TABLES IN SCHEMA " + schema +
-         " TO " + account + ";\nA line of pg_hba.conf must let it in, by scram-sha-256.";
+         schema + " TO " + account + ";\n  GRANT SELECT ON " + schema + ".TABLE TO " + account +
+         ";\nA line of pg_hba.conf must let it in, by scram-sha-256.";
 }
 
 std::string slot_sql(const Connection& connection, std::string_view name) {

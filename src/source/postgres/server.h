@@ -51,8 +51,9 @@ std::vector<std::string> refusals(const Server& server, const Place& place, bool
 // would wait for us: for as long as we are connected, until a checkpoint stands. Empty: it is.
 std::string why_left(std::string_view read_only, std::string_view synchronous_standbys);
 
-// What gives an account all that a guard needs, with PASSWORD for its password.
-std::string account_sql(const config::PostgresSource& settings);
+// What gives an account that was refused all that a guard needs, with PASSWORD for its password and
+// TABLE for a table; or where the databases are listed, if there is none of this name.
+std::string account_sql(const config::PostgresSource& settings, const Error& refusal);
 
 struct Slot {
   std::string name;

@@ -364,8 +364,10 @@ class Planner {
     if (tables.empty()) {
       return std::unexpected("there is no schema \"" + place_.schema + "\" in this database");
     }
-    return std::unexpected("there is no table \"" + wanted_ + "\" in the schema \"" +
-                           place_.schema + "\"" + config::suggestion(wanted_, tables, first_of));
+    return std::unexpected(
+        "there is no table \"" + wanted_ + "\" in the schema \"" + place_.schema + "\"" +
+        (wanted_.contains('.') ? "; the schema is a setting of the source, and no part of it"
+                               : config::suggestion(wanted_, tables, first_of)));
   }
 
   Planned<void> check_tables_below() { return postgres::check_tables_below(connection_, table_); }
@@ -654,12 +656,35 @@ class Planner {
     return {};
   }
 
+  // Texts that are keys of numbers are no error by themselves; but nobody should have the log
+  // changed for a type that was mistaken.
+  std::string doubts_of_types() const {
+    const auto placeholders = target_.keyspace.templates(target_.ns).front().placeholders();
+    const auto names = target_.keyspace.identity_columns(target_.ns);
+    std::string doubts;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const Column& column = table_.columns[table_.identity[i]];
+      const auto of = std::ranges::find(placeholders, names[i], &keyspace::Placeholder::name);
+      if (column.type == ColumnKind::text && of->is_integer()) {
+        doubts += "column \"" + column.name + "\" (" + column.type_name + ") is text, and " +
+                  of->text() + " fits numbers alone: write {" + of->name +
+                  "} unless it has nothing else. Then: ";
+      }
+    }
+    return doubts;
+  }
+
   Planned<void> check_replica_identities() {
-    table_.has_full_rows = TRY(postgres::check_replica_identities(
+    auto full = postgres::check_replica_identities(
         connection_,
         table_,
         unique_keys_,
-        published_.has_list ? publish_again_sql(place_, table_) : ""));
+        published_.has_list ? publish_again_sql(place_, table_) : "");
+    if (!full) {
+      auto* const why = std::get_if<std::string>(&full.error());
+      return std::unexpected(why == nullptr ? std::move(full.error()) : doubts_of_types() + *why);
+    }
+    table_.has_full_rows = *full;
     return {};
   }
 

@@ -83,7 +83,7 @@ TEST(PostgresColumn, of_a_type_with_several_spellings_needs_the_placeholder_of_i
     EXPECT_THAT(ambiguous(of(ColumnKind::text), right).value(),
                 HasSubstr("in place of " + right.text() + " write {c}"));
     EXPECT_THAT(ambiguous(of(ColumnKind::integer), right).value(),
-                HasSubstr("write {c:uint64} or {c:int64}"));
+                HasSubstr("write {c:uint64}, or {c:int64} if there are negative ones"));
     EXPECT_THAT(ambiguous(of(ColumnKind::padded_text), right).value(), HasSubstr("write {c|ci}"));
     EXPECT_THAT(undecidable(of(type), {.literals = {"a"}}).value(), HasSubstr("IS NOT NULL"));
   }

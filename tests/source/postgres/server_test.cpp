@@ -9,9 +9,11 @@ namespace cuckooguard::source::postgres {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 const Place kPlace{.schema = "pub\"lic", .publication = "cuckooguard"};
 
@@ -37,6 +39,10 @@ TEST(PostgresRefusals, say_what_mends_each) {
                           AllOf(HasSubstr("(delete)"),
                                 HasSubstr("ALTER PUBLICATION \"cuckooguard\" SET (publish = "
                                           "'insert, update, delete, truncate')"))));
+  EXPECT_THAT(refusals(bad, kPlace, false), Not(Contains(HasSubstr("max_slot_wal_keep_size"))));
+  bad.keeps_wal_for_ever = true;
+  EXPECT_THAT(refusals(bad, kPlace, false),
+              Contains(HasSubstr("ALTER SYSTEM SET max_slot_wal_keep_size = '10GB'")));
   bad = good();
   bad.has_publication = false;
   EXPECT_THAT(refusals(bad, kPlace, false),
@@ -101,11 +107,14 @@ TEST(PostgresAccountSql, quotes_names) {
   config::PostgresSource settings;
   settings.user = "gu\"ard";
   settings.database = "shop";
-  EXPECT_THAT(
-      account_sql(settings),
-      AllOf(HasSubstr("CREATE ROLE \"gu\"\"ard\" LOGIN REPLICATION PASSWORD 'PASSWORD';"),
-            HasSubstr("ON DATABASE \"shop\" TO \"gu\"\"ard\";"),
-            HasSubstr("GRANT SELECT ON ALL TABLES IN SCHEMA \"public\" TO \"gu\"\"ard\";")));
+  EXPECT_THAT(account_sql(settings, {.state = "28P01", .what = "password authentication failed"}),
+              AllOf(HasSubstr("CREATE ROLE \"gu\"\"ard\" LOGIN REPLICATION PASSWORD 'PASSWORD';"),
+                    HasSubstr("ON DATABASE \"shop\" TO \"gu\"\"ard\";"),
+                    HasSubstr("GRANT SELECT ON \"public\".TABLE TO \"gu\"\"ard\";")))
+      << "for each table, not for those that are none of its business";
+  EXPECT_EQ(account_sql(settings, {.state = "3D000", .what = "database does not exist"}),
+            "psql --list shows the databases that the server has.")
+      << "no account helps";
 }
 
 TEST(PostgresError, is_a_refusal_where_somebody_must_mend_something) {

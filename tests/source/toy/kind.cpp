@@ -187,7 +187,7 @@ struct Kind {
   static std::expected<ToyConnection, std::string> connect(const Config& settings) {
     return in_words(ToyConnection::open(first_login(settings)));
   }
-  static std::string account_sql(const Config& /*settings*/, std::string_view /*refusal*/) {
+  static std::string account_sql(const Config& /*settings*/, const ToyError& /*refusal*/) {
     return "CREATE USER guard";
   }
   static std::expected<std::vector<KeyedTable>, ToyError> keyed_tables(ToyConnection& connection,
