@@ -14,14 +14,21 @@ std::string place_text(const KeyList& keys) {
   return keys.section.empty() ? "the top level" : std::string(keys.section);
 }
 
-// A key that is right, but not here.
+// A key that is right, but not here. Where several types have it: `sources.*`, without a type.
 std::optional<std::string_view> section_with(std::string_view key) {
+  const auto untyped = [](std::string_view section) {
+    return section.substr(0, section.find(" of type "));
+  };
+  std::optional<std::string_view> found;
   for (const KeyList& other : all_sections()) {
     if (std::ranges::count(other.keys, key) > 0) {
-      return other.section;
+      if (found && untyped(*found) == untyped(other.section)) {
+        return untyped(*found);
+      }
+      found = found.value_or(other.section);
     }
   }
-  return std::nullopt;
+  return found;
 }
 
 // `${NAME}` alone.

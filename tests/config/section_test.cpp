@@ -73,6 +73,14 @@ TEST_F(SectionOf, unknown_keys_are_reported_with_the_nearest) {
                           "f:4:1: unknown key utterly; valid: size, colour, names"));
 }
 
+TEST_F(SectionOf, a_key_of_several_types_is_not_said_to_be_one_types) {
+  section("max_lag: 1s\nfollow: rescan\n");
+  EXPECT_THAT(errors(),
+              ElementsAre("f:1:1: unknown key max_lag in things.*; it belongs in sources.*",
+                          "f:2:1: unknown key follow in things.*; it belongs in sources.* of type "
+                          "sqlite"));
+}
+
 TEST_F(SectionOf, scalars_and_lists_are_no_sections) {
   section("just text\n");
   EXPECT_THAT(
