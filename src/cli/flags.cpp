@@ -22,7 +22,7 @@ std::expected<config::Override, std::string> override_of(const std::string& sett
 
 Option ConfigFlags::add_file(Parser command) {
   return command.add_option(
-      "--config", path, "FILE", "The configuration, YAML; see config/minimal.yaml");
+      "--config", path, "FILE", "The configuration, YAML; `cuckooguard init` writes one");
 }
 
 Parser ConfigFlags::add_subcommand(Parser app, const char* name, const char* what) {

@@ -1,5 +1,8 @@
 #include "cli/parser.h"
 
+#include <algorithm>
+#include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -8,23 +11,68 @@
 
 #include "cli/output.h"
 #include "config/nearest.h"
+#include "text/words.h"
 
 namespace cuckooguard::cli {
 namespace {
 
-// For what was not expected where it stands: the flags that there are.
+// Help without CLI11's own marks, such as `Excludes:` and `{false}`.
+class Help final : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    std::string name = Formatter::make_option_name(option, is_positional);
+    name.erase(std::min(name.find('{'), name.size()));
+    return name;
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_type_size() == 0) {
+      return {};
+    }
+    std::string type = option->get_type_name();
+    type.erase(std::min(type.find(':'), type.size()));  // what may stand there is behind it
+    return " " + type +
+           (option->get_expected_max() == CLI::detail::expected_max_vector_size ? " ..." : "");
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    std::vector<std::string> more;
+    const auto add = [&more](const char* what, const char* separator, const auto& options) {
+      std::set<std::string> names;
+      for (const CLI::Option* const other : options) {
+        names.insert(other->get_name());
+      }
+      if (!names.empty()) {
+        more.push_back(what + text::joined(names, separator));
+      }
+    };
+    if (option->get_required()) {
+      more.emplace_back("required");
+    }
+    if (!option->get_default_str().empty()) {
+      more.push_back("default: " + option->get_default_str());
+    }
+    add("with ", " and ", option->get_needs());
+    add("not with ", " or ", option->get_excludes());
+    return Formatter::make_option_desc(option) +
+           (more.empty() ? "" : " (" + text::joined(more, "; ") + ")");
+  }
+};
+
+// For what was not expected where it stands: the flags and the subcommands that there are.
 std::string suggestions(const CLI::App& app) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) {
     command = command->get_subcommands().front();
   }
-  std::vector<std::string> flags;
+  std::vector<std::string> words;
   for (const CLI::Option* const option : command->get_options()) {
     if (!option->get_positional()) {
-      flags.push_back(option->get_name());
+      words.push_back(option->get_name());
     }
   }
-  const std::vector<std::string_view> names(flags.begin(), flags.end());
+  for (const CLI::App* const subcommand : command->get_subcommands(nullptr)) {
+    words.push_back(subcommand->get_name());
+  }
+  const std::vector<std::string_view> names(words.begin(), words.end());
   std::string text;
   for (const std::string& word : app.remaining(true)) {
     const std::string_view flag = std::string_view(word).substr(0, word.find('='));
@@ -60,6 +108,7 @@ Option Option::excludes(Option other) const {
 }
 
 Option Option::one_of(const std::vector<std::string>& names) const {
+  option_->description(option_->get_description() + ": " + text::joined(names, ", "));
   return Option(option_->check(CLI::IsMember(names)));
 }
 
@@ -123,7 +172,9 @@ bool Parser::is_given() const {
 }
 
 CommandLine::CommandLine(const std::string& program, const std::string& what)
-    : app_(std::make_unique<CLI::App>(what, program)) {}
+    : app_(std::make_unique<CLI::App>(what, program)) {
+  app_->formatter(std::make_shared<Help>());  // subcommands inherit it
+}
 
 CommandLine::~CommandLine() = default;
 

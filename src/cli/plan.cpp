@@ -173,7 +173,7 @@ std::string tolerated_text(double per_second, unsigned guards) {
 Parser ShowPlan::add(Parser app) {
   Parser command = config.add_subcommand(
       app, "plan", "Count the rows of every source, and print the memory their filters will need");
-  command.add_option("--guards", guards, "TEXT", "How many guards have this configuration")
+  command.add_option("--guards", guards, "N", "How many guards have this configuration")
       .within(1, kGuardsMax)
       .otherwise(std::to_string(guards));
   return command;

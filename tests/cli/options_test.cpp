@@ -153,6 +153,8 @@ TEST(Options, flags_stand_above_the_configuration) {
   int exit_code = -1;
   const auto options = parse({"--config",
                               "guard.yaml",
+  EXPECT_THAT(told({"chekc"}), HasSubstr("chekc: did you mean \"check\"?"));
+  EXPECT_THAT(told({"filter", "qery", "f"}), HasSubstr("qery: did you mean \"query\"?"));
                               "--set",
                               "limits.max_clients=5",
                               "--listen",

@@ -52,7 +52,7 @@ void add_filter_commands(Parser app, Commands& commands) {
 Parser InspectFilter::add(Parser filter) {
   Parser command =
       filter.add_subcommand("inspect", "Verify a filter file and print what it says of itself");
-  command.add_option("file", path, "TEXT", "The filter file").required();
+  command.add_option("file", path, "FILE", "The filter file").required();
   foreign.add(command);
   return command;
 }
@@ -64,7 +64,7 @@ int InspectFilter::run() const {
 Parser QueryFilter::add(Parser filter) {
   Parser command = filter.add_subcommand(
       "query", "What a filter file says of Redis keys: one line each, `absent` or `may exist`");
-  command.add_option("file", path, "TEXT", "The filter file").required();
+  command.add_option("file", path, "FILE", "The filter file").required();
   const Option secret =
       command.add_option("--secret", secret_path, "FILE", "The secret the file was hashed with");
   const Option of_namespace = command.add_option(
@@ -72,7 +72,7 @@ Parser QueryFilter::add(Parser filter) {
   secret.needs(of_namespace);
   of_namespace.needs(secret);
   foreign.add(command);
-  command.add_option("keys", keys, "TEXT", "Redis keys; of another library's filter its items")
+  command.add_option("keys", keys, "KEY", "Redis keys; of another library's filter its items")
       .required();
   return command;
 }

@@ -256,7 +256,7 @@ std::expected<RedisCall, std::string> RedisKey::open() const {
 Parser ImportFilter::add(Parser filter) {
   Parser command = filter.add_subcommand(
       "import", "Write a bitmap of Redis into a file, and print what later commands must be told");
-  command.add_option("file", path, "TEXT", "The filter file").required();
+  command.add_option("file", path, "FILE", "The filter file").required();
   foreign.add(command).required();
   redis.add(command);
   command.add_flag("--force", force, "Replace the file, if it exists");
@@ -270,7 +270,7 @@ int ImportFilter::run() const {
 Parser ExportFilter::add(Parser filter) {
   Parser command = filter.add_subcommand(
       "export", "Put a file's bitmap into Redis, in the place of what the key had");
-  command.add_option("file", path, "TEXT", "The filter file").required();
+  command.add_option("file", path, "FILE", "The filter file").required();
   foreign.add(command).required();
   redis.add(command);
   return command;

@@ -37,7 +37,7 @@ std::expected<std::uint64_t, std::string> add_all(foreign::Filter& filter,
 Parser CreateFilter::add(Parser filter) {
   Parser command = filter.add_subcommand(
       "create", "Make an empty filter of another library, and print what its application must say");
-  command.add_option("file", path, "TEXT", "The filter file, which must not exist").required();
+  command.add_option("file", path, "FILE", "The filter file, which must not exist").required();
   foreign.add(command).required();
   command.add_option("--capacity", wanted.capacity, "N", "Items that it is made for");
   command.add_option(
@@ -52,9 +52,9 @@ int CreateFilter::run() const {
 Parser AddToFilter::add(Parser filter) {
   Parser command = filter.add_subcommand(
       "add", "Put items into a filter of another library, as that library would");
-  command.add_option("file", path, "TEXT", "The filter file").required();
+  command.add_option("file", path, "FILE", "The filter file").required();
   foreign.add(command).required();
-  command.add_option("items", items, "TEXT", "None, or -: one per line of standard input");
+  command.add_option("items", items, "ITEM", "None, or -: one per line of standard input");
   return command;
 }
 

@@ -62,10 +62,7 @@ Option ForeignFile::add(Parser command) {
     }
   }
   const Option of_library =
-      command
-          .add_option(
-              "--format", format, "FORMAT", "Of another library: " + text::joined(names, ", "))
-          .one_of(names);
+      command.add_option("--format", format, "FORMAT", "Of another library").one_of(names);
   command.add_option("--bits", bits, "N", "Of a bitmap, as the application has it");
   command.add_option("--hashes", hashes, "N", "Bits of an item in a bitmap");
   command.add_option("--strategy", strategy, "NAME", "Of guava-bitmap")
