@@ -139,14 +139,16 @@ class Documents : public testing::Test {
     server_.emplace();
     session_.emplace(server_->session());
     session_->run(
-        "CREATE TABLE user (id BIGINT UNSIGNED NOT NULL PRIMARY KEY);"
-        "INSERT INTO user VALUES (41), (43)");
+        "CREATE TABLE users (id BIGINT UNSIGNED NOT NULL PRIMARY KEY);"
+        "INSERT INTO users VALUES (41), (43);"
+        "CREATE TABLE orders (id BIGINT UNSIGNED NOT NULL PRIMARY KEY)");
     postgres_.emplace();
     postgres_session_.emplace(postgres_->session());
     postgres_session_->run(
         "CREATE TABLE users (id bigint PRIMARY KEY, active boolean NOT NULL); CREATE TABLE orders "
         "(id bigint PRIMARY KEY)");
     redis_.emplace(std::vector<std::string>{"--requirepass", kMaster}, kMaster);
+    redis_->call({"ACL", "SETUSER", "shop", "on", std::string(">") + kMaster, "~*", "&*", "+@all"});
     for (const char* const name : {"bin", "etc", "var"}) {
       std::filesystem::create_directory(folder_ / name);
     }
@@ -154,11 +156,7 @@ class Documents : public testing::Test {
     write_whole_file(folder_ / "etc" / "redis.password", "PASSWORD\n");
     write_whole_file(folder_ / "etc" / "database.password", "a password\n");
     write_whole_file(folder_ / "admin", std::string(kAdminToken) + "\n");
-    // Of a test's guard nobody waits for the first minute, in which all keys pass.
-    write_configuration(replaced(first_yaml(kQuickStart, "mode: observe"),
-                                 "    mode: observe\n",
-                                 "    mode: observe\n    overlay: { pass_at_start: false }\n") +
-                        first_yaml(kHttp, "admin:"));
+    write_whole_file(configuration_file(), "");  // the package's, which guards nothing
   }
 
   // The documents' addresses, ports and paths, and what cannot be the same here.
@@ -166,7 +164,8 @@ class Documents : public testing::Test {
     const std::vector<std::pair<std::string, std::string>> table{
         {"127.0.0.1:6380", "127.0.0.1:" + std::to_string(port_)},
         {"redis-cli -p 6380 ", "redis-cli  -p " + std::to_string(port_) + " "},
-        {"redis-cli SET ", "redis-cli  -p " + std::to_string(redis_->port()) + " SET "},
+        {"redis-cli --user ", "redis-cli  -p " + std::to_string(redis_->port()) + " --user "},
+        {"--askpass ", std::string("--pass ") + kMaster + " --no-auth-warning "},
         {"127.0.0.1:6379", redis_->address()},
         {"127.0.0.1:3306", "127.0.0.1:" + std::to_string(server_->port())},
         {"127.0.0.1:5432", "127.0.0.1:" + std::to_string(postgres_->port())},
@@ -191,6 +190,13 @@ class Documents : public testing::Test {
 
   // What systemd would do.
   void start() {
+    EXPECT_THAT(read_whole_file(configuration_file()), testing::HasSubstr("namespaces:"))
+        << "what the pages have written is not what the service reads";
+    // Of a test's guard nobody waits for the first minute, in which all keys pass.
+    write_configuration(replaced(first_yaml(kQuickStart, "mode: observe"),
+                                 "    mode: observe\n",
+                                 "    mode: observe\n    overlay: { pass_at_start: false }\n") +
+                        first_yaml(kHttp, "admin:"));
     guard_.emplace(std::vector<std::string>{guard_binary(), "--config", configuration_file()},
                    ChildProcess::Output{folder_ / "output", folder_ / "errors"});
     EXPECT_TRUE(eventually([this] { return log().contains("event=loaded"); })) << log();
@@ -228,8 +234,7 @@ class Documents : public testing::Test {
       reload();
     } else {
       const std::string script = "cd " + folder_.path().string() +
-                                 "; export PATH=\"$PWD/bin:$PATH\" " + "REDISCLI_AUTH=" + kMaster +
-                                 "; " + here(line.command);
+                                 "; export PATH=\"$PWD/bin:$PATH\"; " + here(line.command);
       Ended ended;
       EXPECT_TRUE(eventually([&] {
         ended = run_program({"/bin/sh", "-ec", script}, "/dev/null");

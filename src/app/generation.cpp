@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "app/start_report.h"
 #include "guard/trouble.h"
 #include "io/clock.h"
 #include "text/try.h"
@@ -66,6 +67,9 @@ Generation::Generation(const Environment& environment,
     numbering_ = before->numbering_ + (are_numbered_as(*before) ? 0 : 1);
   }
   contradictions_ = std::make_unique<guard::Contradictions>(spaces_.size());
+  if (const auto complaint = guards_nothing(ground_->config)) {
+    process_.complaints.emplace_back([complaint] { return complaint; });
+  }
 }
 
 guard::Guard::Parts Generation::guarded(std::size_t worker, redis::Facts& facts) const {

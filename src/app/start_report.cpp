@@ -31,6 +31,23 @@ void report_namespaces(log::EventLog& log, const Generation& generation) {
               {"from", space.source.from},
               {"filter", generation.has_kept_filter_of(space.name) ? "kept" : "none_yet"}});
   }
+  report_guards_nothing(log, generation.config());
+}
+
+std::optional<guard::Complaint> guards_nothing(const config::Config& config) {
+  if (!config.namespaces.empty() || config.filters.is_used()) {
+    return std::nullopt;
+  }
+  return guard::Complaint{
+      .what = "The guard guards nothing: everything passes",
+      .why = "the configuration has no namespaces, and no filters",
+      .hint = "see that this is the file that you meant; `cuckooguard init` writes one"};
+}
+
+void report_guards_nothing(log::EventLog& log, const config::Config& config) {
+  if (const auto complaint = guards_nothing(config)) {
+    log.warning("guards_nothing", {{"why", complaint->why}, {"hint", complaint->hint}});
+  }
 }
 
 void report_start(log::EventLog& log,

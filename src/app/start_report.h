@@ -4,15 +4,21 @@
 // Threads: the main thread's, the reload's.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "app/generation.h"
+#include "guard/process.h"
 #include "log/event_log.h"
 
 namespace cuckooguard::app {
 
 void report_namespaces(log::EventLog& log, const Generation& generation);
+// What is wrong if the configuration has nothing to guard, as the package's own; else nothing.
+std::optional<guard::Complaint> guards_nothing(const config::Config& config);
+// Warns of it.
+void report_guards_nothing(log::EventLog& log, const config::Config& config);
 // `bound`: where it listens, for each of `listen`.
 void report_start(log::EventLog& log,
                   const Generation& generation,

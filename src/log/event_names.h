@@ -35,6 +35,7 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "filters_state",
     "filters_trouble",
     "fleet",
+    "guards_nothing",
     "hidden_by_lag",
     "hidden_row",
     "hidden_value",

@@ -158,6 +158,16 @@ TEST_F(GenerationTest, keeps_a_filter_by_another_policy_which_is_then_in_force) 
   EXPECT_DOUBLE_EQ(after.tolerance->rate(), 5);
 }
 
+TEST_F(GenerationTest, complains_where_it_has_nothing_to_guard) {
+  const Made first = make(users_);
+  EXPECT_TRUE(first->process().complaints.empty());
+  const Made second = make("listen: 127.0.0.1:6380", first.get());
+  ASSERT_EQ(second->process().complaints.size(), 1U);
+  EXPECT_EQ(second->process().complaints.front()()->what,
+            "The guard guards nothing: everything passes");
+  EXPECT_TRUE(make(users_, second.get())->process().complaints.empty());
+}
+
 TEST_F(GenerationTest, says_no_more_of_a_namespace_that_is_not_there_any_more) {
   Made first = make(users_ + tags_);
   first->start_sources();

@@ -36,5 +36,18 @@ TEST(Reach, is_nothing_to_tell_of_elsewhere) {
   EXPECT_THAT(log.take(), IsEmpty());
 }
 
+TEST(GuardsNothing, is_told_without_namespaces_and_filters_alone) {
+  log::WrittenLog log;
+  config::Config config;
+  report_guards_nothing(log.log, config);
+  EXPECT_THAT(log.take(), StartsWith("warning event=guards_nothing why="));
+  config.filters.allow_reserve.push_back(keyspace::KeyTemplate::parse("seen:{id}").value());
+  report_guards_nothing(log.log, config);
+  config.filters = {};
+  config.namespaces.emplace_back();
+  report_guards_nothing(log.log, config);
+  EXPECT_THAT(log.take(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace cuckooguard::app

@@ -199,11 +199,6 @@ void add_namespaces(std::vector<Problem>& all, const Model& model) {
                    .why = std::move(each.trouble.why),
                    .hint = std::move(each.trouble.hint)});
   }
-  if (model.guarded.namespaces.empty()) {
-    all.push_back({.what = "Everything passes",
-                   .why = "no namespaces are configured",
-                   .hint = "`cuckooguard init` asks what it needs to know, and writes one"});
-  }
 }
 
 void add_complaints(std::vector<Problem>& all, const Model& model) {
