@@ -136,14 +136,41 @@ TEST_F(BadConfiguration, is_found_by_check_config_without_running) {
   const Ended good = run(listen_on_taken_port(), {"--check-config"});
   EXPECT_EQ(good.exit_code, 0);
   EXPECT_EQ(good.standard_error, "");
-  EXPECT_THAT(good.standard_output, testing::EndsWith(": fine; Redis was not asked\n"));
+  EXPECT_THAT(
+      good.standard_output,
+      testing::EndsWith(": valid, but guards nothing: it has no namespaces, and no filters; "
+                        "Redis was not asked\n"));
+  const Ended filters = run("filters: { allow_reserve: \"seen:{id}\" }\n", {"--check-config"});
+  EXPECT_THAT(filters.standard_output, testing::EndsWith(": fine; Redis was not asked\n"));
   const Ended with_source = run(
       listen_on_taken_port() + "sources: { shop: { type: sqlite, path: /nonexistent/shop.db } }\n",
       {"--check-config"});
   EXPECT_EQ(with_source.exit_code, 0);
   EXPECT_THAT(with_source.standard_output,
-              testing::EndsWith(": fine; neither Redis nor the sources (shop) were asked; --plan "
+              testing::EndsWith("filters; neither Redis nor the sources (shop) were asked; --plan "
                                 "asks the sources\n"));
+}
+
+TEST_F(BadConfiguration, a_password_that_cannot_be_read_is_told_by_check) {
+  const std::string file = directory_ / "password";
+  const std::string yaml =
+      "upstream: { address: redis:6379, control: { username: guard, password_file: " + file +
+      " } }\n"
+      "sources: { shop: { type: mysql, addresses: 'db:3306', user: guard, database: shop, "
+      "password_file: " +
+      file +
+      " } }\n"
+      "namespaces: { users: { keys: 'user:{id}', source: { from: shop, table: user } } }\n";
+  const Ended missing = run(yaml, {"--check-config"});
+  EXPECT_EQ(missing.exit_code, 0) << "the service may be somebody else";
+  EXPECT_THAT(missing.standard_error,
+              testing::AllOf(HasSubstr(": upstream.control.password_file: " + file + " is empty"),
+                             HasSubstr(": sources.shop.password_file: " + file + " is empty")));
+  EXPECT_THAT(missing.standard_output, HasSubstr(": valid, but a password is missing; "));
+  write_whole_file(file, "word\n");
+  const Ended good = run(yaml, {"--check-config"});
+  EXPECT_EQ(good.standard_error, "");
+  EXPECT_THAT(good.standard_output, HasSubstr(": fine; "));
 }
 
 TEST_F(BadConfiguration, shows_no_secret) {

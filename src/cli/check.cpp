@@ -1,9 +1,15 @@
+#include <string>
+#include <variant>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "app/admin_server.h"
+#include "app/start_report.h"
 #include "app/tls_sides.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "config/password_file.h"
 #include "log/event_log.h"
 #include "text/words.h"
 
@@ -16,6 +22,34 @@ std::string not_asked(const config::Config& config) {
   return sources.empty() ? "Redis was not asked"
                          : "neither Redis nor the sources (" + sources +
                                ") were asked; --plan asks the sources";
+}
+
+// Files are read at every connect, so that this is no error: who reads them may be somebody else.
+std::vector<std::string> missing_passwords(const config::Config& config) {
+  std::vector<std::string> all;
+  const auto look = [&all](const std::string& section, const std::string& file) {
+    if (!file.empty() && config::password_of(file, "").empty()) {
+      all.push_back(section + ".password_file: " + file + " is empty or cannot be read");
+    }
+  };
+  look("upstream.control", config.upstream.control.password_file);
+  for (const config::Source& source : config.sources) {
+    std::visit(
+        [&](const auto& kind) {
+          if constexpr (requires { kind.password_file; }) {
+            look("sources." + source.name, kind.password_file);
+          }
+        },
+        source.kind);
+  }
+  return all;
+}
+
+std::string verdict(const config::Config& config, bool lacks_passwords) {
+  if (app::guards_nothing(config)) {
+    return "valid, but guards nothing: it has no namespaces, and no filters";
+  }
+  return lacks_passwords ? "valid, but a password is missing" : "fine";
 }
 
 }  // namespace
@@ -40,7 +74,12 @@ int Check::run(const app::Guests& guests) const {
     return report(config.path, refusals);
   }
   (void)report(read->warnings);
-  fmt::print("{}: fine; {}\n", config.path, not_asked(read->config));
+  const std::vector<std::string> missing = missing_passwords(read->config);
+  (void)report(config.path, missing);
+  fmt::print("{}: {}; {}\n",
+             config.path,
+             verdict(read->config, !missing.empty()),
+             not_asked(read->config));
   return 0;
 }
 
