@@ -263,12 +263,13 @@ TEST_F(FirstHour, suggests_keys_that_a_start_takes) {
 // As people do, with Enter where they can: a database without a server, a Redis without a password.
 TEST(FirstHourOfPeople, is_asked_for_on_a_terminal) {
   const TemporaryDirectory folder;
-  const Database shop(folder / "shop.db", Journal::wal);
+  Database shop(folder / "shop.db", Journal::wal);
+  shop.insert_user(7);
   const RedisServer redis;
   const std::string file = folder / "guard.yaml";
   write_whole_file(folder / "answers",
                    "nowhere\n\n\n\n" + redis.address() + "\n\n\n\nsqlite\n" + shop.path().string() +
-                       "\nusers\nuser\n\n\nuser:7\n");
+                       "\nusers\nuser\n\n\nuser:7\ntag\n\n\n\n");
   const Ended ended =
       run_program({"script", "-qec", guard_binary() + " init --output " + file, "/dev/null"},
                   folder / "answers");
@@ -277,9 +278,79 @@ TEST(FirstHourOfPeople, is_asked_for_on_a_terminal) {
               AllOf(HasSubstr("\"nowhere\" has no port"),
                     HasSubstr("no table \"users\" that this user may read, did you mean \"user\"?"),
                     HasSubstr("[user:{id:int64}]: "),
+                    HasSubstr("Another table (Enter: none): "),
                     HasSubstr("guard.yaml is written")));
+  EXPECT_THAT(read_whole_file(file), HasSubstr("\n  tag:\n    keys: \"tag:{name"));
   const Ended checked = run_guard({"plan", "--config", file});
   EXPECT_EQ(checked.exit_code, 0) << checked.standard_error << ended.standard_output;
+}
+
+// A database without a server, a Redis without a password, and flags for all.
+class FirstHourByFlags : public testing::Test {
+ protected:
+  FirstHourByFlags() {
+    shop_.insert_user(1);
+    shop_.insert_tag("new");
+  }
+  Ended init(std::vector<std::string> more) const {
+    more.insert(more.begin(), "init");
+    return run_guard(std::move(more));
+  }
+  Ended init_new(std::vector<std::string> more) const {
+    more.insert(more.begin(),
+                {"--redis",
+                 redis_.address(),
+                 "--type",
+                 "sqlite",
+                 "--path",
+                 shop_.path().string(),
+                 "--output",
+                 file_});
+    return init(std::move(more));
+  }
+
+  const TemporaryDirectory folder_;
+  Database shop_{folder_ / "shop.db", Journal::wal};
+  const RedisServer redis_;
+  const std::string file_ = folder_ / "guard.yaml";
+};
+
+TEST_F(FirstHourByFlags, may_begin_with_several_tables_and_add_more) {
+  const Ended both = init_new({"--table",
+                               "user",
+                               "--key",
+                               "user:{id:uint64}",
+                               "--table",
+                               "tag",
+                               "--key",
+                               "tag:{name}",
+                               "--example",
+                               "user:1",
+                               "--example",
+                               "tag:new"});
+  ASSERT_EQ(both.exit_code, 0) << both.standard_error;
+  EXPECT_THAT(both.standard_output,
+              HasSubstr("The packaged service reads /etc/cuckooguard/cuckooguard.yaml alone"));
+  const std::string before = read_whole_file(file_);
+  const Ended third =
+      init({"--add", file_, "--table", "tag", "--key", "label:{name}", "--example", "label:new"});
+  ASSERT_EQ(third.exit_code, 0) << third.standard_error;
+  EXPECT_THAT(third.standard_output, HasSubstr("has one namespace more"));
+  const std::string after = read_whole_file(file_);
+  EXPECT_GT(after.size(), before.size());
+  EXPECT_THAT(after, HasSubstr("# So many reads of absent keys")) << "comments stay";
+  const Ended planned = run_guard({"plan", "--config", file_});
+  EXPECT_EQ(planned.exit_code, 0) << planned.standard_error;
+  EXPECT_THAT(planned.standard_output, ContainsRegex("user +user .*\ntag +tag .*\ntag_2 +tag "));
+}
+
+TEST_F(FirstHourByFlags, ends_at_an_example_that_no_row_has) {
+  const Ended absent =
+      init_new({"--table", "user", "--key", "user:{id:uint64}", "--example", "user:987654321"});
+  EXPECT_EQ(absent.exit_code, 1);
+  EXPECT_THAT(absent.standard_error,
+              HasSubstr("\"user:987654321\" fits (user:{id:uint64}), but no row has this key"));
+  EXPECT_FALSE(std::filesystem::exists(file_));
 }
 
 }  // namespace

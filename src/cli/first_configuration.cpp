@@ -12,11 +12,13 @@
 namespace cuckooguard::cli {
 namespace {
 
+constexpr std::size_t kNameMax = 64;
+
 // As a namespace may be called.
 std::string name_for(std::string text) {
   std::ranges::replace_if(
       text, [](char byte) { return std::isalnum(static_cast<unsigned char>(byte)) == 0; }, '_');
-  return text.substr(0, 64);
+  return text.substr(0, kNameMax);
 }
 
 class Text {
@@ -83,18 +85,48 @@ void add_source(Text& text, const Answers& answers) {
   }
 }
 
-void add_namespace(Text& text, const Answers& answers) {
+// A name that no other namespace has.
+std::string free_name(const Answers& answers, std::vector<std::string>& taken) {
   const bool has_table = answer_to(answers, "--type") != "file";
-  const std::string name = has_table ? name_for(answer_to(answers, "--table")) : "values";
-  text.add("\nnamespaces:\n  " + name + ":\n");
-  text.add("    keys", "--key");
-  text.add("    source:\n      from: database\n");
-  if (has_table) {
-    text.add("      table", "--table");
+  const std::string wanted = has_table ? name_for(answer_to(answers, "--table")) : "values";
+  std::string name = wanted;
+  for (int n = 2; std::ranges::count(taken, name) > 0; ++n) {
+    name = fmt::format("{}_{}", wanted.substr(0, kNameMax - 4), n);
+  }
+  return taken.emplace_back(std::move(name));
+}
+
+// Up to its mode.
+std::string namespace_text(const Answers& answers,
+                           const std::string& name,
+                           std::string_view source,
+                           const std::string& indent) {
+  Text text(answers);
+  const std::string inner = indent + indent;
+  text.add(indent + name + ":\n");
+  text.add(inner + "keys", "--key");
+  text.add(fmt::format("{}source:\n{}{}from: {}\n", inner, inner, indent, source));
+  if (answer_to(answers, "--type") != "file") {
+    text.add(inner + indent + "table", "--table");
   }
   if (answers.contains("--db")) {
-    text.add("    # Clients that have selected another database of Redis are forwarded.\n");
-    text.add("    db", "--db");
+    text.add(inner + "# Clients that have selected another database of Redis are forwarded.\n");
+    text.add(inner + "db", "--db");
+  }
+  return text.take();
+}
+
+// `tolerate`, as it is written everywhere.
+constexpr std::string_view kTolerate = "tolerate: 10/s\n";
+
+void add_namespaces(Text& text, std::span<const Answers> spaces) {
+  text.add("\nnamespaces:\n");
+  std::vector<std::string> taken;
+  for (const Answers& space : spaces) {
+    text.add(namespace_text(space, free_name(space, taken), "database", "  "));
+    if (taken.size() < spaces.size()) {
+      text.add(fmt::format("    mode: observe\n    {}", kTolerate));
+    }
   }
   text.add(
       "    # observe: all is forwarded, and what would have been answered is counted and "
@@ -116,6 +148,50 @@ void add_namespace(Text& text, const Answers& answers) {
       "#admin: { address: 127.0.0.1:9180 }\n");
 }
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return lines;
+}
+
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \r\n") == std::string_view::npos;
+}
+
+// Where a section has room for more, and how far its names are indented.
+struct Gap {
+  std::size_t at = 0;
+  std::string indent{"  "};
+};
+
+// `lines`: from the section's first to the last of the text. What stands at the beginning of a line
+// belongs to what follows.
+Gap behind_section(std::string_view yaml, std::span<const std::string_view> lines) {
+  std::string_view last = lines.front();
+  Gap gap;
+  bool has_names = false;
+  for (const std::string_view line : lines.subspan(1)) {
+    const std::size_t begin = std::min(line.find_first_not_of(" \r\n"), line.size());
+    if (begin == 0 && line.front() != '#') {
+      break;
+    }
+    if (begin == 0 || is_blank(line)) {
+      continue;
+    }
+    last = line;
+    if (!has_names && line[begin] != '#') {
+      gap.indent.assign(begin, ' ');
+      has_names = true;
+    }
+  }
+  gap.at = static_cast<std::size_t>(last.data() + last.size() - yaml.data());
+  return gap;
+}
+
 }  // namespace
 
 std::string answer_to(const Answers& answers, std::string_view flag) {
@@ -130,7 +206,9 @@ bool is_variable(std::string_view text) {
          });
 }
 
-std::string first_configuration(const Answers& answers, Part last) {
+std::string first_configuration(const Answers& answers,
+                                Part last,
+                                std::span<const Answers> spaces) {
   Text text(answers);
   add_redis(text, answers);
   if (last >= Part::type) {
@@ -141,9 +219,38 @@ std::string first_configuration(const Answers& answers, Part last) {
     add_source(text, answers);
   }
   if (last >= Part::keys) {
-    add_namespace(text, answers);
+    add_namespaces(text, spaces.empty() ? std::span(&answers, 1) : spaces);
   }
   return text.take();
+}
+
+std::expected<std::string, std::string> with_namespaces(std::string_view yaml,
+                                                        std::span<const Answers> spaces,
+                                                        const Addition& addition) {
+  constexpr std::string_view kSection = "namespaces:";
+  const std::vector<std::string_view> lines = lines_of(yaml);
+  const auto section = std::ranges::find_if(
+      lines, [&](std::string_view line) { return line.starts_with(kSection); });
+  Gap gap{.at = yaml.size()};
+  if (section != lines.end()) {
+    const std::string_view rest = section->substr(kSection.size());
+    if (!is_blank(rest.substr(0, rest.find('#')))) {
+      return std::unexpected(
+          "`namespaces` stands in braces: write it with a line for each setting");
+    }
+    gap = behind_section(yaml, std::span(section, lines.end()));
+  }
+  std::string text(yaml.substr(0, gap.at));
+  text += text.empty() || text.ends_with('\n') ? "" : "\n";
+  if (section == lines.end()) {
+    text.append("\n").append(kSection).append("\n");
+  }
+  std::vector<std::string> taken = addition.taken;
+  for (const Answers& space : spaces) {
+    text += namespace_text(space, free_name(space, taken), addition.source, gap.indent);
+    text += fmt::format("{0}mode: observe\n{0}{1}", gap.indent + gap.indent, kTolerate);
+  }
+  return text.append(yaml.substr(gap.at));
 }
 
 }  // namespace cuckooguard::cli

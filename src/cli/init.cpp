@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "app/load_report.h"
+#include "cli/offline_targets.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plan.h"
@@ -28,6 +30,8 @@
 #include "config/table_pattern.h"
 #include "keyspace/identity.h"
 #include "keyspace/misfit.h"
+#include "source/row_lookup.h"
+#include "source/source_kind.h"
 #include "text/printable.h"
 #include "upstream/not_allowed.h"
 
@@ -115,6 +119,7 @@ using Words = std::vector<std::string>;  // what is wrong; empty: nothing is
 
 struct Question {
   const char* flag;
+  const char* type;  // as --help calls the answer
   const char* what;
   const char* otherwise = nullptr;  // what holds without an answer; null: there must be one
 };
@@ -122,26 +127,33 @@ struct Question {
 constexpr const char* kPasswordFile = "File whose first line is its password (empty: none)";
 
 constexpr std::array kAboutRedis{
-    Question{"--redis", "Address of Redis", "127.0.0.1:6379"},
-    Question{"--redis-user", "The guard's own user of Redis (empty: the default one)", ""},
-    Question{"--redis-password-file", kPasswordFile, ""},
-    Question{"--listen", "Where applications will connect instead", "127.0.0.1:6380"}};
-constexpr std::array kAboutType{Question{
-    "--type", "Where the rows are (mysql, which is MariaDB as well; postgres; sqlite; file)"}};
+    Question{"--redis", "ADDRESS", "Address of Redis", "127.0.0.1:6379"},
+    Question{"--redis-user", "NAME", "The guard's own user of Redis (empty: the default one)", ""},
+    Question{"--redis-password-file", "FILE", kPasswordFile, ""},
+    Question{"--listen", "ADDRESS", "Where applications will connect instead", "127.0.0.1:6380"}};
+constexpr std::array kAboutType{
+    Question{"--type",
+             "TYPE",
+             "Where the rows are (mysql, which is MariaDB as well; postgres; sqlite; file)"}};
 constexpr const char* kPostgresAddress = "127.0.0.1:5432";
 constexpr std::array kAboutServer{
-    Question{"--database-address", "Address of the database's server", "127.0.0.1:3306"},
-    Question{"--database-user", "Its user for the guard", "guard"},
-    Question{"--database-password-file", kPasswordFile, ""},
-    Question{"--database", "Name of the database"}};
+    Question{"--database-address", "ADDRESS", "Address of the database's server", "127.0.0.1:3306"},
+    Question{"--database-user", "NAME", "Its user for the guard", "guard"},
+    Question{"--database-password-file", "FILE", kPasswordFile, ""},
+    Question{"--database", "NAME", "Name of the database"}};
 constexpr std::array kAboutSchema{
-    Question{"--schema", "Schema of the database that has the tables", "public"}};
-constexpr std::array kAboutFile{Question{"--path", "The SQLite database, or the file of values"}};
-constexpr std::array kAboutTable{Question{"--table", "Table whose rows the keys are made of"}};
+    Question{"--schema", "NAME", "Schema of the database that has the tables", "public"}};
+constexpr std::array kAboutFile{
+    Question{"--path", "FILE", "The SQLite database, or the file of values"}};
+constexpr std::array kAboutTable{
+    Question{"--table", "TABLE", "Table whose rows the keys are made of"}};
 constexpr std::array kAboutKeys{
-    Question{"--key", "Keys that are made of a row, such as user:{id:uint64}"},
-    Question{"--db", "Number of Redis's database with them, as in redis://HOST/1", "0"},
-    Question{"--example", "A key as the application reads it, to try that on (empty: none)", ""}};
+    Question{"--key", "TEMPLATE", "Keys that are made of a row, such as user:{id:uint64}"},
+    Question{"--db", "N", "Number of Redis's database with them, as in redis://HOST/1", "0"},
+    Question{
+        "--example", "KEY", "A key as the application reads it, to try that on (empty: none)", ""}};
+
+constexpr Question kAnotherTable{"--table", "TABLE", "Another table (Enter: none)", ""};
 
 struct Unanswered : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -158,6 +170,14 @@ std::vector<Question> questions_about(std::string_view type) {
   return questions;
 }
 
+// As packaging/systemd has it.
+constexpr std::string_view kOfService = "/etc/cuckooguard/cuckooguard.yaml";
+
+std::string whole_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 bool is_password(std::string_view flag) {
   return flag.ends_with("-password-file");
 }
@@ -169,11 +189,23 @@ class Interview {
 
   // The exit code.
   int hold() {
+    if (flags_.keys.size() > std::max<std::size_t>(1, flags_.tables.size())) {
+      throw Unanswered("a --key is of the --table at the same place, and there are more keys");
+    }
+    if (!flags_.added_to.empty()) {
+      return add();
+    }
     if (!flags_.force && std::filesystem::exists(flags_.output)) {
       fmt::print(stderr,
                  "cuckooguard: {} is there already; --force overwrites it, --output writes another "
-                 "file\n",
+                 "file, --add adds namespaces to it\n",
                  flags_.output);
+      return kExitFailure;
+    }
+    const auto file = std::filesystem::absolute(flags_.output);
+    const auto place = std::filesystem::exists(file) ? file : file.parent_path();
+    if (::access(place.c_str(), W_OK) != 0) {  // before anybody has answered anything
+      fmt::print(stderr, "cuckooguard: {} is missing or cannot be written\n", place.string());
       return kExitFailure;
     }
     const bool redis = settle(Part::redis, kAboutRedis, [this] { return about_redis(); });
@@ -184,13 +216,87 @@ class Interview {
         settle(Part::type, kAboutType, [this] { return about_type(); }) &&
         settle(
             Part::source, questions_about(answer("--type")), [this] { return about_source(); }) &&
-        (answer("--type") == "file" ||
-         settle(Part::source, kAboutTable, [this] { return about_table(); })) &&
-        settle(Part::keys, kAboutKeys, [this] { return about_keys(); });
+        about_namespaces();
     return redis && rows ? write() : kExitFailure;
   }
 
  private:
+  // More namespaces for a configuration that is there.
+  int add() {
+    const auto config =
+        config::load_config(flags_.added_to, config::process_environment(), {}, guests_.built);
+    if (!config) {
+      return report(config.error());
+    }
+    const SourceFlags wanted{.config_path = flags_.added_to, .name = flags_.source};
+    const auto source = wanted.choose(*config, "a database", [](const config::Source& each) {
+      return source::is_of<config::MysqlSource>(each) ||
+             source::is_of<config::PostgresSource>(each) ||
+             source::is_of<config::SqliteSource>(each);
+    });
+    auto tables =
+        source ? guests_.kind_of(**source).list_tables(**source) : std::unexpected(source.error());
+    if (!tables) {
+      fmt::print(stderr, "cuckooguard: {}\n", tables.error());
+      return kExitFailure;
+    }
+    tables_ = *std::move(tables);
+    answers_["--type"] = guests_.kind_of(**source).name;
+    addition_ = {.source = (*source)->name, .taken = {}};
+    std::ranges::transform(
+        config->namespaces, std::back_inserter(addition_->taken), &config::Namespace::name);
+    yaml_ = whole_text(flags_.added_to);
+    return about_namespaces() ? write() : kExitFailure;
+  }
+
+  // The configuration as far as it is known.
+  std::expected<std::string, std::string> text() const {
+    return addition_ ? with_namespaces(yaml_, spaces_, *addition_)
+                     : first_configuration(answers_, part_, spaces_);
+  }
+
+  // One after the other, until nobody names another table.
+  bool about_namespaces() {
+    const bool has_tables = answer("--type") != "file";
+    do {
+      begin_namespace();
+      const bool is_done =
+          (!has_tables || settle(Part::source, kAboutTable, [this] { return about_table(); })) &&
+          settle(Part::keys, kAboutKeys, [this] { return about_keys(); });
+      if (!is_done) {
+        return false;
+      }
+    } while (has_tables && has_another_table());
+    return true;
+  }
+
+  // With what flags say of it, in their order; the rest is asked.
+  void begin_namespace() {
+    const std::size_t place = spaces_.size();
+    spaces_.emplace_back();
+    for (const auto& [flag, given] : {std::pair{"--table", &flags_.tables},
+                                      {"--key", &flags_.keys},
+                                      {"--example", &flags_.examples}}) {
+      if (place < given->size()) {
+        answers_.insert_or_assign(flag, given->at(place));
+      } else if (place > 0) {
+        answers_.erase(flag);
+      }
+    }
+    if (!another_.empty()) {
+      answers_.insert_or_assign("--table", std::exchange(another_, ""));
+    }
+  }
+
+  bool has_another_table() {
+    if (flags_.tables.empty() && terminal_ != nullptr) {
+      answers_.erase("--table");
+      another_ = ask(kAnotherTable);
+      return !another_.empty();
+    }
+    return spaces_.size() < flags_.tables.size();
+  }
+
   std::string answer(std::string_view flag) const { return answer_to(answers_, flag); }
 
   // Asks until `check` has nothing to say; without a terminal once.
@@ -267,10 +373,12 @@ class Interview {
   // --- what is wrong with the answers ---
 
   std::expected<config::Config, Words> parsed() const {
-    auto config = config::parse_config(first_configuration(answers_, part_),
-                                       flags_.output,
-                                       config::process_environment(),
-                                       guests_.built);
+    const auto yaml = text();
+    if (!yaml) {
+      return std::unexpected(Words{yaml.error()});
+    }
+    auto config =
+        config::parse_config(*yaml, flags_.output, config::process_environment(), guests_.built);
     if (config) {
       return *std::move(config);
     }
@@ -335,12 +443,16 @@ class Interview {
       return {};
     }
     const std::string wanted = answer("--table");
-    return {fmt::format("there is no table {} that this user may read{}",
-                        text::printable(wanted),
-                        config::suggestion(wanted, tables_, &source::KeyedTable::name))};
+    return {
+        fmt::format("there is no table {} that this user may read{}",
+                    text::printable(wanted),
+                    answer("--type") == "postgres" && wanted.contains('.')
+                        ? "; the schema is a setting of the source (--schema), and no part of it"
+                        : config::suggestion(wanted, tables_, &source::KeyedTable::name))};
   }
 
-  Words about_keys() const {
+  Words about_keys() {
+    spaces_.back() = answers_;
     const auto config = parsed();
     if (!config) {
       return config.error();
@@ -349,34 +461,73 @@ class Interview {
     if (!plan.failures.empty()) {
       return plan.failures;
     }
-    const keyspace::Keyspace keyspace = config::keyspace_of(*config);
-    const std::string example = answer("--example");
-    keyspace::IdentityBuffer scratch;
-    if (!example.empty() &&
-        keyspace.match(example, scratch).kind == keyspace::Lookup::Kind::unguarded) {
-      return {fmt::format("{} is none of these keys ({}): {}",
-                          text::printable(example),
-                          answer("--key"),
-                          keyspace::misfit_of(keyspace, example).why)};
+    if (Words words = about_example(*config); !words.empty()) {
+      return words;
     }
     fmt::print("{}", describe(plan));
     return {};
   }
 
+  // Whether it is a key, and of a row.
+  Words about_example(const config::Config& config) const {
+    const std::string example = answer("--example");
+    if (example.empty()) {
+      return {};
+    }
+    const keyspace::Keyspace keyspace = config::keyspace_of(config);
+    keyspace::IdentityBuffer scratch;
+    const keyspace::Lookup found = keyspace.match(example, scratch);
+    if (found.kind == keyspace::Lookup::Kind::unguarded) {
+      return {fmt::format("{} is none of these keys ({}): {}",
+                          text::printable(example),
+                          answer("--key"),
+                          keyspace::misfit_of(keyspace, example).why)};
+    }
+    const std::string& from = config.namespaces[found.ns].source.from;
+    const config::Source& source = *std::ranges::find(config.sources, from, &config::Source::name);
+    const source::SourceKind& kind = guests_.kind_of(source);
+    OfflineTargets all(config);
+    const auto targets = all.targets(from);
+    const auto rows = kind.rows == nullptr ? nullptr : kind.rows(source, targets);
+    const auto answer_of_row = rows ? rows->ask(found.ns, found.identity, {}) : source::RowAnswer{};
+    if (answer_of_row.presence != source::RowPresence::absent) {
+      return {};
+    }
+    return {
+        fmt::format("{} fits ({}), but no row has this key: give one of a row that is there, "
+                    "so that you see that the keys are these",
+                    text::printable(example),
+                    answer("--key"))};
+  }
+
   int write() const {
-    const auto how = flags_.force ? std::ios::out : std::ios::out | std::ios::noreplace;
-    std::ofstream file(flags_.output, how);
-    if (!(file << first_configuration(answers_) << std::flush)) {
-      fmt::print(stderr, "cuckooguard: {} cannot be written\n", flags_.output);
+    const bool is_added = addition_.has_value();
+    const std::string& path = is_added ? flags_.added_to : flags_.output;
+    const auto yaml = text();
+    const auto how = is_added || flags_.force ? std::ios::out : std::ios::out | std::ios::noreplace;
+    std::ofstream file(path, how);
+    if (!yaml || !(file << *yaml << std::flush)) {
+      fmt::print(stderr, "cuckooguard: {} cannot be written\n", path);
       return kExitFailure;
     }
-    const std::string listen = answer("--listen");
+    if (is_added) {
+      fmt::print(
+          "{} has {} more, which observe. A guard that has it reads it again by SIGHUP, as by\n"
+          "  systemctl reload cuckooguard\n",
+          path,
+          spaces_.size() == 1 ? "one namespace" : fmt::format("{} namespaces", spaces_.size()));
+      return 0;
+    }
     fmt::print(
         "{0} is written: it observes, and answers nothing yet. Next:\n"
         "  cuckooguard --config {0}\n"
+        "{2}"
         "Applications then connect to {1}, and GUARD.INFO there tells what it sees.\n",
-        flags_.output,
-        listen);
+        path,
+        answer("--listen"),
+        std::filesystem::absolute(path).lexically_normal() == kOfService
+            ? ""
+            : fmt::format("(The packaged service reads {} alone: --output.)\n", kOfService));
     return 0;
   }
 
@@ -386,6 +537,10 @@ class Interview {
   Answers answers_;
   Part part_ = Part::redis;                 // that was asked for last
   std::vector<source::KeyedTable> tables_;  // of the source
+  std::vector<Answers> spaces_;             // of each namespace; the last is being asked about
+  std::string another_;                     // the next table
+  std::optional<Addition> addition_;        // nothing: the file is a new one
+  std::string yaml_;                        // of the file that there is
 };
 
 }  // namespace
@@ -406,18 +561,22 @@ Parser Init::add(Parser app) {
     };
     return command.add_option(name, keep, type, what);
   };
-  for (const std::span<const Question> questions :
-       std::initializer_list<std::span<const Question>>{kAboutRedis,
-                                                        kAboutType,
-                                                        kAboutServer,
-                                                        kAboutSchema,
-                                                        kAboutFile,
-                                                        kAboutTable,
-                                                        kAboutKeys}) {
+  const auto add_of_namespace = [&](const Question& question, std::vector<std::string>& all) {
+    const Parser::Take keep = [&all](const std::string& text) {
+      all.push_back(text);
+      return Taken{};
+    };
+    command.add_repeated(question.flag, keep, question.type, question.what);
+  };
+  for (const std::span<const Question> questions : std::initializer_list<std::span<const Question>>{
+           kAboutRedis, kAboutType, kAboutServer, kAboutSchema, kAboutFile}) {
     for (const Question& question : questions) {
       const std::string flag = question.flag;
-      add(flag, flag, "TEXT", question.what)
-          .otherwise(question.otherwise == nullptr ? "" : question.otherwise);
+      const std::string otherwise = question.otherwise == nullptr ? "" : question.otherwise;
+      add(flag, flag, question.type, question.what)
+          .otherwise(flag == "--database-address"
+                         ? fmt::format("{}; postgres: {}", otherwise, kPostgresAddress)
+                         : otherwise);
       if (is_password(flag)) {
         add(flag.substr(0, flag.size() - 4) + "env",
             flag,
@@ -427,12 +586,24 @@ Parser Init::add(Parser app) {
       }
     }
   }
+  const auto& [key, db, example] = kAboutKeys;
+  add_of_namespace(kAboutTable.front(), tables);
+  add_of_namespace(key, keys);
+  add_of_namespace(example, examples);
+  add(db.flag, db.flag, db.type, db.what).otherwise(db.otherwise);
   add("--acl",
       "--acl",
       "ask|trust",
       "trust: all users of Redis may read the keys, and it is not asked");
-  command.add_option("--output", output, "FILE", "The configuration to write").otherwise(output);
-  command.add_flag("--force", force, "Overwrite it");
+  const Option file = command.add_option("--output", output, "FILE", "The configuration to write")
+                          .otherwise(output);
+  const Option overwrite = command.add_flag("--force", force, "Overwrite it");
+  const Option addition =
+      command.add_option("--add", added_to, "FILE", "Add namespaces to this configuration instead")
+          .excludes(file)
+          .excludes(overwrite);
+  command.add_option("--source", source, "NAME", "Its source, if there are several")
+      .needs(addition);
   return command;
 }
 

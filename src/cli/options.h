@@ -11,8 +11,10 @@
 #include <iosfwd>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -99,7 +101,9 @@ std::expected<std::string, std::string> ping(const Ping& options);
 // Threads: the main thread's; servers are only read. Errors: told on standard error, with the exit
 // code; nothing is written then. Secrets: a password is named by its file or its variable, and
 // stands nowhere else.
-// Not asked: TLS, several templates, columns of other names; config/cuckooguard.yaml has them.
+// With --add it adds namespaces to a configuration that is there, and asks for these alone.
+// Not asked: TLS, several templates of a namespace, columns of other names, which
+// config/cuckooguard.yaml has.
 
 // The configuration that `cuckooguard init` writes: what was answered, in observe mode, with
 // comments, and no secret.
@@ -116,12 +120,31 @@ bool is_variable(std::string_view text);
 
 enum class Part : std::uint8_t { redis, type, source, keys };
 
-std::string first_configuration(const Answers& answers, Part last = Part::keys);
+// `spaces`: what was answered of each namespace; none: `answers` is of the only one.
+std::string first_configuration(const Answers& answers,
+                                Part last = Part::keys,
+                                std::span<const Answers> spaces = {});
+
+// What a configuration has already.
+struct Addition {
+  std::string source;
+  std::vector<std::string> taken;  // names of its namespaces
+};
+// The configuration with these namespaces behind its own, all else as it stands there; or why there
+// is no place for them.
+std::expected<std::string, std::string> with_namespaces(std::string_view yaml,
+                                                        std::span<const Answers> spaces,
+                                                        const Addition& addition);
 
 struct Init {
   Answers answers;
+  std::vector<std::string> tables;  // the first has the first of `keys` and of `examples`
+  std::vector<std::string> keys;
+  std::vector<std::string> examples;
   std::string output = "cuckooguard.yaml";
-  bool force = false;  // overwrite it
+  bool force = false;    // overwrite it
+  std::string added_to;  // a configuration that gets more namespaces, instead; empty: none
+  std::string source;    // of that configuration; empty: its only one
 
   Parser add(Parser app);
   int run(const app::Guests& guests) const;

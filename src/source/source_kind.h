@@ -304,6 +304,9 @@ struct SourceKind {
   // be read.
   std::expected<std::vector<TableSize>, std::string> (*count_rows)(const config::Source& settings,
                                                                    const Target& target);
+  // For questions to a database that nobody follows yet; null: it is not asked for rows.
+  std::unique_ptr<RowLookup> (*rows)(const config::Source& settings,
+                                     std::span<const Target> targets) = nullptr;
   // Those of the database that may be read, whatever the namespaces are; of a file none. Or a
   // sentence: it cannot be opened, and the SQL for an account that could.
   std::expected<std::vector<KeyedTable>, std::string> (*list_tables)(

@@ -168,5 +168,27 @@ TEST(DocumentedCommands, are_in_the_docs_with_their_flags_and_words) {
   }
 }
 
+void expect_for_people(const std::string& name) {
+  for (const char* const raw :
+       {"Excludes:", "Needs:", "{false}", ":{", " TEXT", "REQUIRED", "UINT", "minimal.yaml"}) {
+    EXPECT_THAT(std::regex_replace(help_of(name), std::regex("user:\\{"), ""),
+                ::testing::Not(::testing::HasSubstr(raw)))
+        << name;
+  }
+}
+
+TEST(DocumentedCommands, have_help_for_people_and_not_of_the_parser) {
+  for (const auto& [name, described] : helped()) {
+    expect_for_people(name);
+  }
+  EXPECT_THAT(help_of(""), ::testing::HasSubstr("(not with --check-config or --print-config)"));
+  EXPECT_THAT(help_of("filter create"),
+              ::testing::ContainsRegex("--strategy NAME +Of guava-bitmap: murmur128_mitz_32, "));
+  EXPECT_THAT(help_of("init"),
+              ::testing::ContainsRegex("--database-address ADDRESS\n? +Address of the database's "
+                                       "server .default: 127.0.0.1:3306; postgres: "
+                                       "127.0.0.1:5432"));
+}
+
 }  // namespace
 }  // namespace cuckooguard::cli

@@ -93,6 +93,73 @@ TEST(FirstConfiguration, has_no_secret_whatever_is_answered) {
       << "it is a file's name as it stands";
 }
 
+Answers of_table(const std::string& table, const std::string& key) {
+  Answers answers = kOfMysql;
+  answers["--table"] = table;
+  answers["--key"] = key;
+  return answers;
+}
+
+TEST(FirstConfiguration, may_have_several_namespaces_whose_names_differ) {
+  const std::vector<Answers> spaces{of_table("users", "user:{id:uint64}"),
+                                    of_table("order-items", "item:{id:uint64}"),
+                                    of_table("order_items", "line:{id:uint64}")};
+  const config::Config config = parsed(first_configuration(kOfMysql, Part::keys, spaces));
+  std::vector<std::string> told;
+  for (const config::Namespace& space : config.namespaces) {
+    told.push_back(space.name + " " + space.source.tables.at(0) + " " + space.keys.at(0).text());
+    EXPECT_EQ(space.mode, config::Mode::observe);
+    EXPECT_EQ(space.tolerate, 10);
+  }
+  EXPECT_THAT(told,
+              testing::ElementsAre("users users user:{id:uint64}",
+                                   "order_items order-items item:{id:uint64}",
+                                   "order_items_2 order_items line:{id:uint64}"));
+}
+
+class AddedNamespaces : public testing::Test {
+ protected:
+  static constexpr const char* kSources =
+      "sources: { shop: { type: sqlite, path: /shop.db } }  # ours\n";
+  static std::string added(const std::string& yaml) {
+    const std::vector<Answers> spaces{of_table("orders", "order:{id:uint64}")};
+    return with_namespaces(kSources + yaml, spaces, {.source = "shop", .taken = {"orders"}})
+        .value_or("refused");
+  }
+};
+
+TEST_F(AddedNamespaces, come_behind_those_that_there_are_and_leave_all_else) {
+  const std::string before =
+      "namespaces:  # all\n"
+      "  # of the shop\n"
+      "    orders:\n"
+      "        keys: \"o:{id}\"\n"
+      "        source: { from: shop, table: o }\n"
+      "\n"
+      "        #mode: enforce\n";
+  const std::string behind = "\n# of the page\nadmin: { address: 127.0.0.1:9180 }";
+  const std::string yaml = added(before + behind);
+  EXPECT_THAT(yaml,
+              AllOf(StartsWith(kSources + before + "    orders_2:\n        keys: "),
+                    testing::EndsWith("\n" + behind)));
+  const config::Config config = parsed(yaml);
+  ASSERT_EQ(config.namespaces.size(), 2U);
+  EXPECT_EQ(config.namespaces[1].source.from, "shop");
+  EXPECT_EQ(config.namespaces[1].keys.at(0).text(), "order:{id:uint64}");
+}
+
+TEST_F(AddedNamespaces, are_the_first_where_there_are_none) {
+  for (const char* const yaml : {"", "namespaces:\n", "namespaces:", "namespaces:  # none yet\n"}) {
+    const config::Config config = parsed(added(yaml));
+    ASSERT_EQ(config.namespaces.size(), 1U) << yaml;
+    EXPECT_EQ(config.namespaces[0].name, "orders_2");
+  }
+}
+
+TEST_F(AddedNamespaces, are_not_put_into_braces) {
+  EXPECT_EQ(added("namespaces: { a: { keys: 'a:{id}' } }\n"), "refused");
+}
+
 class Initialized : public testing::Test {
  protected:
   Initialized()
@@ -159,6 +226,21 @@ TEST_F(Initialized, on_a_terminal_a_bad_answer_is_asked_for_again) {
                     HasSubstr("needs the environment variable NONE, which is not set"),
                     HasSubstr("listen"),
                     HasSubstr("no answer: --redis\n")));
+}
+
+TEST_F(Initialized, nothing_is_asked_where_nothing_can_be_written) {
+  init_.output = folder_ / "none" / "guard.yaml";
+  std::istringstream answers;
+  EXPECT_EQ(run(&answers), kExitFailure);
+  EXPECT_EQ(asked_, "");
+  EXPECT_THAT(told_, HasSubstr("none is missing or cannot be written"));
+}
+
+TEST_F(Initialized, every_key_needs_its_table) {
+  init_.tables = {"user"};
+  init_.keys = {"user:{id}", "order:{id}"};
+  EXPECT_EQ(run(), kExitUsage);
+  EXPECT_THAT(told_, HasSubstr("there are more keys"));
 }
 
 }  // namespace

@@ -50,6 +50,29 @@ TEST(Options, what_init_would_ask_can_be_said_by_flags) {
                      {"--redis-password-file", "${REDIS_PASSWORD}"},
                      {"--database-password-file", "/word"}}));
   EXPECT_EQ(given->as<Init>()->output, "f");
+  const auto several = parse({"init",
+                              "--add",
+                              "f",
+                              "--source",
+                              "shop",
+                              "--table",
+                              "a",
+                              "--key",
+                              "a:{id}",
+                              "--table",
+                              "b",
+                              "--key",
+                              "b:{id}",
+                              "--example",
+                              "b:1"},
+                             exit_code);
+  ASSERT_TRUE(several);
+  EXPECT_EQ(several->as<Init>()->tables, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(several->as<Init>()->keys, (std::vector<std::string>{"a:{id}", "b:{id}"}));
+  EXPECT_EQ(several->as<Init>()->examples, (std::vector<std::string>{"b:1"}));
+  EXPECT_EQ(several->as<Init>()->added_to, "f");
+  EXPECT_EQ(several->as<Init>()->source, "shop");
+  EXPECT_FALSE(parse({"init", "--add", "f", "--force"}, exit_code));
   EXPECT_TRUE(given->as<Init>()->force);
 }
 
@@ -130,6 +153,8 @@ TEST(Options, what_is_misspelled_is_told_with_what_was_probably_meant) {
   EXPECT_THAT(told({"ping", "--tls", "--cacrt", "ca.crt"}),
               HasSubstr("--cacrt: did you mean \"--cacert\"?"))
       << "ca.crt is no address, either";
+  EXPECT_THAT(told({"chekc"}), HasSubstr("chekc: did you mean \"check\"?"));
+  EXPECT_THAT(told({"filter", "qery", "f"}), HasSubstr("qery: did you mean \"query\"?"));
   EXPECT_THAT(told({"ping", "--nothing-like-it"}), Not(HasSubstr("did you mean")));
 }
 
@@ -153,8 +178,6 @@ TEST(Options, flags_stand_above_the_configuration) {
   int exit_code = -1;
   const auto options = parse({"--config",
                               "guard.yaml",
-  EXPECT_THAT(told({"chekc"}), HasSubstr("chekc: did you mean \"check\"?"));
-  EXPECT_THAT(told({"filter", "qery", "f"}), HasSubstr("qery: did you mean \"query\"?"));
                               "--set",
                               "limits.max_clients=5",
                               "--listen",

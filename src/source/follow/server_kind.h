@@ -18,10 +18,13 @@
 
 #include <cstddef>
 #include <expected>
+#include <functional>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -41,22 +44,27 @@ class ServerRowLookup final : public RowLookup {
  public:
   using Log = typename Kind::Log;
   using Reader = typename Log::Reader;
-  using Server = FollowedServer<typename Log::Login>;
+  // A connection to the server, for one question.
+  using Open = std::function<std::expected<typename Log::Connection, std::string>()>;
 
   // `settings`: but for the server.
-  ServerRowLookup(std::shared_ptr<const Server> server,
-                  typename Reader::Settings settings,
-                  std::vector<Target> targets)
-      : RowLookup(std::move(targets)), server_(std::move(server)), settings_(std::move(settings)) {}
+  ServerRowLookup(Open open, typename Reader::Settings settings, std::vector<Target> targets)
+      : RowLookup(std::move(targets)), open_(std::move(open)), settings_(std::move(settings)) {}
+
+  static Open opening(std::shared_ptr<const FollowedServer<typename Log::Login>> followed) {
+    return [followed = std::move(followed)]() -> std::invoke_result_t<Open> {
+      auto server = followed->known();
+      if (!server) {
+        return std::unexpected("no server is followed yet");
+      }
+      server->login.timeout = kTimeout;
+      return in_words(open_same_server(server->login, server->identity));
+    };
+  }
 
  private:
   Has look(const Target& target, std::string_view identity, const std::stop_token& stop) override {
-    auto server = server_->known();
-    if (!server) {
-      return std::unexpected("no server is followed yet");
-    }
-    server->login.timeout = kTimeout;
-    auto connection = TRY(in_words(open_same_server(server->login, server->identity)));
+    auto connection = TRY(open_());
     Reader reader(std::move(connection), settings_);
     const std::stop_callback wake(stop, [&reader] { reader.interrupt(); });
     for (const char* const sql : Kind::kBeginReading) {
@@ -98,7 +106,7 @@ class ServerRowLookup final : public RowLookup {
     return std::unexpected("too many rows are equal to it");
   }
 
-  std::shared_ptr<const Server> server_;
+  Open open_;
   typename Reader::Settings settings_;
 };
 
@@ -118,11 +126,21 @@ struct ServerKind {
     following.storage = making.storage;
     following.observer = &making.observer;
     following.followed = std::make_shared<FollowedServer<typename Log::Login>>();
-    auto rows = std::make_unique<ServerRowLookup<Kind>>(
-        following.followed, Kind::reader_settings(own(making.settings)), making.copied_targets());
+    auto rows =
+        std::make_unique<ServerRowLookup<Kind>>(ServerRowLookup<Kind>::opening(following.followed),
+                                                Kind::reader_settings(own(making.settings)),
+                                                making.copied_targets());
     return SourceParts{.follower = std::make_unique<typename Log::Follower>(
                            std::move(following), making.feeds(), making.clock),
                        .rows = std::move(rows)};
+  }
+
+  static std::unique_ptr<RowLookup> rows(const config::Source& settings,
+                                         std::span<const Target> targets) {
+    return std::make_unique<ServerRowLookup<Kind>>(
+        [config = own(settings)] { return Kind::connect(config); },
+        Kind::reader_settings(own(settings)),
+        std::vector<Target>(targets.begin(), targets.end()));
   }
 
   static Reached reached(std::string_view position, std::string_view wanted) {

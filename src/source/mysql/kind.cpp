@@ -110,6 +110,7 @@ constexpr SourceKind kKind{.name = "mysql",
                            .make = ServerKind<Kind>::make,
                            .reached = ServerKind<Kind>::reached,
                            .count_rows = ServerKind<Kind>::count_rows,
+                           .rows = ServerKind<Kind>::rows,
                            .list_tables = ServerKind<Kind>::list_tables};
 
 }  // namespace cuckooguard::source::mysql

@@ -167,6 +167,10 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
   return sizes;
 }
 
+std::unique_ptr<RowLookup> rows(const config::Source& settings, std::span<const Target> targets) {
+  return make_row_lookup(own(settings).path, {targets.begin(), targets.end()});
+}
+
 std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::Source& source) {
   const std::string& path = own(source).path;
   const auto database = Database::open_read_only(path);
@@ -187,6 +191,7 @@ constexpr SourceKind kKind{.name = "sqlite",
                            .check = check,
                            .make = make,
                            .count_rows = count_rows,
+                           .rows = rows,
                            .list_tables = list_tables};
 
 }  // namespace cuckooguard::source::sqlite
