@@ -16,6 +16,12 @@ cd "$build"
 cpack --config CPackConfig.cmake -B "$folder" >"$folder/cpack.log" 2>&1 || { cat "$folder/cpack.log" >&2; fail "cpack"; }
 package=$(ls "$folder"/cuckooguard_*.deb)
 
+echo "- where the documents have it lie"
+for page in README.md docs/quick-start.md docs/operations.md; do
+  grep -q "apt install ./build/release/package/$(basename "$package")" "$source/$page" || fail "$page names another package"
+done
+grep -q 'cpack .* -B build/release/package ' "$source/dev" || fail "./dev puts the package elsewhere"
+
 echo "- what is in it"
 dpkg-deb -c "$package" >"$folder/list"
 for path in usr/bin/cuckooguard etc/cuckooguard/cuckooguard.yaml usr/share/man/man8/cuckooguard.8 \
@@ -65,6 +71,10 @@ echo "- its units"
 units="$folder/root/usr/lib/systemd/system"
 grep -q "^ListenStream=$(sed -n '/^listen:/,/^upstream:/s/^  address: //p' "$source/config/cuckooguard.yaml")$" "$units/cuckooguard.socket" ||
   fail "the socket unit listens elsewhere than the configuration"
+# A reload of a file with errors fails, and not only in the guard's own log.
+grep '^ExecReload=' "$units/cuckooguard.service" >"$folder/reload"
+printf '%s\n' 'ExecReload=/usr/bin/cuckooguard check --config /etc/cuckooguard/cuckooguard.yaml' 'ExecReload=/bin/kill -HUP $MAINPID' |
+  diff - "$folder/reload" || fail "a reload does not check the configuration first"
 if command -v systemd-analyze >/dev/null; then
   # It wants the programs to be there.
   sed "s|^\(Exec[A-Za-z]*\)=/usr/bin/|\1=$folder/root/usr/bin/|" "$units/cuckooguard.service" >"$folder/cuckooguard.service"

@@ -34,6 +34,12 @@ echo "- reloaded"
 sed -i s/__ABSENT__/__NOBODY__/ $config
 systemctl reload cuckooguard
 eventually says __NOBODY__ "get user:999999"
+cp $config /root/good
+echo "workres: 1" >>$config
+! systemctl reload cuckooguard 2>/dev/null || fail "a reload with an unknown key succeeds"
+systemctl status cuckooguard --no-pager | grep -q 'did you mean "workers"' || fail "systemctl status does not say why"
+is ActiveState active || fail "a refused reload has ended it"
+cp /root/good $config
 
 echo "- started anew while clients come"
 for _ in $(seq 300); do
@@ -54,7 +60,6 @@ eventually is NRestarts 1
 eventually says PONG ping
 
 echo "- not started again and again with a configuration that is wrong"
-cp $config /root/good
 echo "workres: 1" >>$config
 ! systemctl restart cuckooguard 2>/dev/null || fail "it starts with an unknown key"
 is ActiveState failed || fail "it is tried again"
