@@ -112,6 +112,7 @@ TEST_F(Drain, waits_for_a_blocked_client_no_longer_than_drain_timeout) {
   EXPECT_EQ(blocked.read_until_closed(), "");
   EXPECT_EQ(shop.guard().exit_code(), 0);
   EXPECT_THAT(shop.guard().log(), HasSubstr("event=drain_timeout clients=1"));
+  EXPECT_THAT(shop.guard().log(), HasSubstr("event=drained how=timeout"));
   EXPECT_EQ(shop.redis().info("clients", "blocked_clients"), "0");
 }
 

@@ -199,11 +199,12 @@ void Drain::drain_workers() {
 
 void Drain::on_worker_empty() {
   if (--workers_left_ == 0) {
-    end("all_clients_done");
+    end(is_cut_off_ ? "timeout" : "all_clients_done");
   }
 }
 
 void Drain::cut_off() {
+  is_cut_off_ = true;
   log_.warning("drain_timeout", {{"clients", clients()}});
   for (const Worker& worker : workers_) {
     worker.loop.post([&clients = worker.clients] { clients.cut_off(); });
@@ -211,7 +212,7 @@ void Drain::cut_off() {
   deadline_.expires_after(kLastWord);
   deadline_.async_wait([this](const boost::system::error_code& cancelled) {
     if (!cancelled) {
-      end("clients_closed");
+      end("timeout");
     }
   });
 }

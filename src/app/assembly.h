@@ -362,6 +362,7 @@ class Drain : boost::noncopyable {
   boost::asio::steady_timer deadline_;
   std::vector<Worker> workers_;
   std::size_t workers_left_ = 0;
+  bool is_cut_off_ = false;
   bool has_ended_ = false;
 };
 
