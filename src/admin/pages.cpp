@@ -63,6 +63,7 @@ const Pages::Page* Pages::find(std::string_view path) {
   static constexpr auto kPages = std::to_array<Page>(
       {{.path = "/", .answer = &Pages::page, .needs_token = false},
        {.path = "/livez", .answer = &Pages::livez, .needs_token = false, .is_for_all = true},
+       {.path = "/healthz", .answer = &Pages::livez, .needs_token = false, .is_for_all = true},
        {.path = "/readyz", .answer = &Pages::readyz, .needs_token = false, .is_for_all = true},
        {.path = "/v1/check/", .answer = &Pages::check, .methods = {}},
        {.path = "/v1/fleet/row/", .answer = &Pages::row, .methods = kPost},

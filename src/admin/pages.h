@@ -5,7 +5,7 @@
 //   GET  /status                        everything known, as JSON (views/status.h);
 //                                       ?events_after=NUMBER: newer ones only
 //   GET  /history                       the last minutes of its totals (views/totals.h)
-//   GET  /livez                         200 while every event loop turns, else 503
+//   GET  /livez, GET /healthz           200 while every event loop turns, else 503
 //   GET  /readyz                        200 while clients are accepted, else 503. Not about
 //                                       databases: while one lags everything passes, and taking the
 //                                       pod out of service would help nobody
@@ -34,8 +34,8 @@
 // "unknown_namespace",
 // "message": "..."}. HEAD is GET without a body.
 //
-// /livez and /readyz need no token and accept any Host; `?verbose` adds details. / needs no token
-// either: it contains nothing of this process, and asks people for theirs.
+// /livez, /healthz and /readyz need no token and accept any Host; `?verbose` adds details. / needs
+// no token either: it contains nothing of this process, and asks people for theirs.
 //
 // Threads: the admin thread's. Lifetimes: its parts outlive it. Errors: responses.
 // Limits: as http::Limits and views/check.h say.

@@ -203,7 +203,7 @@ TEST_F(PagesTest, without_the_token_nothing_is_told_but_life_and_readiness) {
   std::ofstream(folder.file("token")) << "word";
   Pages pages = pages_with(http::BearerToken(folder.file("token")));
   process_state_.is_listening = true;
-  for (const char* const target : {"/livez", "/readyz", "/readyz?verbose", "/"}) {
+  for (const char* const target : {"/livez", "/healthz", "/readyz", "/readyz?verbose", "/"}) {
     EXPECT_EQ(pages.answer({.method = "GET", .target = target}).status, 200U) << target;
   }
   for (const char* const target : {"/v1/check/users/500",
