@@ -1,7 +1,6 @@
 #include "app/generation.h"
 
 #include <algorithm>
-#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -39,15 +38,15 @@ Generation::Result Generation::make(const Environment& environment,
                                     config::Config config,
                                     const Generation* before) {
   std::unique_ptr<Generation> made(new Generation(environment, std::move(config), before));
-  std::vector<std::string> refusals;
+  RefusedSources refused;
   for (const config::Source& settings : made->config().sources) {
-    made->make_source(environment, settings, before == nullptr, refusals);
+    made->make_source(environment, settings, before == nullptr, refused);
     if (before != nullptr) {
-      made->check_what_becomes_strict(settings, *before, refusals);
+      made->check_what_becomes_strict(settings, *before, refused);
     }
   }
-  if (!refusals.empty()) {
-    return std::unexpected(std::move(refusals));
+  if (!refused.empty()) {
+    return std::unexpected(Refusals::sentences(refused));
   }
   made->describe(environment);
   return made;
@@ -67,7 +66,7 @@ Generation::Generation(const Environment& environment,
     numbering_ = before->numbering_ + (are_numbered_as(*before) ? 0 : 1);
   }
   contradictions_ = std::make_unique<guard::Contradictions>(spaces_.size());
-  if (const auto complaint = guards_nothing(ground_->config)) {
+  if (auto complaint = guards_nothing(ground_->config)) {
     process_.complaints.emplace_back([complaint] { return complaint; });
   }
 }
@@ -147,7 +146,7 @@ bool Generation::must_be_read_anew(const config::Source& settings, const Generat
 void Generation::make_source(const Environment& environment,
                              const config::Source& settings,
                              bool is_first,
-                             std::vector<std::string>& refusals) {
+                             RefusedSources& refused) {
   std::vector<RunningSource::Fed> fed;
   bool is_used = false;
   for (std::uint32_t ns = 0; ns < spaces_.size(); ++ns) {
@@ -178,8 +177,7 @@ void Generation::make_source(const Environment& environment,
                            .must_be_readable = environment.starts_strictly || !is_first,
                            .is_beside = has_one_that_goes_on(settings.name)});
   if (!made) {
-    std::ranges::move(Refusals(made.error()).sentences(settings.name),
-                      std::back_inserter(refusals));
+    refused.emplace_back(settings.name, Refusals(made.error()));
     return;
   }
   for (const RunningSource::Fed& each : fed) {
@@ -196,7 +194,7 @@ bool Generation::is_strict(const Space& space) const {
 // Those whose source goes on although it has nothing that strict reads could rest on.
 void Generation::check_what_becomes_strict(const config::Source& settings,
                                            const Generation& before,
-                                           std::vector<std::string>& refusals) const {
+                                           RefusedSources& refused) const {
   std::vector<source::Target> targets;
   for (const Space& space : spaces_) {
     const Space* const known = before.find(space.definition.name);
@@ -208,10 +206,10 @@ void Generation::check_what_becomes_strict(const config::Source& settings,
     }
   }
   if (!targets.empty()) {
-    std::ranges::move(
-        Refusals(guests_.kind_of(settings).check(settings, targets, io::now_since_boot))
-            .sentences(settings.name),
-        std::back_inserter(refusals));
+    const Refusals found(guests_.kind_of(settings).check(settings, targets, io::now_since_boot));
+    if (!found.is_empty()) {
+      refused.emplace_back(settings.name, found);
+    }
   }
 }
 

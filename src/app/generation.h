@@ -289,11 +289,11 @@ class Generation : boost::noncopyable {
   bool is_strict(const Space& space) const;
   void check_what_becomes_strict(const config::Source& settings,
                                  const Generation& before,
-                                 std::vector<std::string>& refusals) const;
+                                 RefusedSources& refused) const;
   void make_source(const Environment& environment,
                    const config::Source& settings,
                    bool is_first,
-                   std::vector<std::string>& refusals);
+                   RefusedSources& refused);
   void describe(const Environment& environment);
 
   const Guests& guests_;

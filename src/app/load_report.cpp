@@ -199,15 +199,42 @@ bool Refusals::explain(std::string_view ns) const {
   });
 }
 
-std::vector<std::string> Refusals::sentences(std::string_view source) const {
+std::vector<std::string> Refusals::sentences_without_source() const {
   std::vector<std::string> all;
   for (const Cause& cause : causes_) {
     const bool names_it_itself = cause.tables.size() == 1 && cause.gist != cause.what;
-    all.push_back(fmt::format("source {}{}{}: {}",
-                              source,
+    all.push_back(fmt::format("{}{}: {}",
                               listed("namespace", cause.namespaces),
                               names_it_itself ? "" : listed("table", cause.tables),
                               cause.what));
+  }
+  return all;
+}
+
+std::vector<std::string> Refusals::sentences(std::string_view source) const {
+  std::vector<std::string> all = sentences_without_source();
+  for (std::string& each : all) {
+    each.insert(0, fmt::format("source {}", source));
+  }
+  return all;
+}
+
+std::vector<std::string> Refusals::sentences(
+    std::span<const std::pair<std::string, Refusals>> sources) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> said;  // and of which sources
+  for (const auto& [source, refusals] : sources) {
+    for (const std::string& each : refusals.sentences_without_source()) {
+      auto same = std::ranges::find(said, each, [](const auto& known) { return known.first; });
+      if (same == said.end()) {
+        said.emplace_back(each, std::vector<std::string>());
+        same = said.end() - 1;
+      }
+      note(same->second, source);
+    }
+  }
+  std::vector<std::string> all;
+  for (const auto& [each, names] : said) {
+    all.push_back(listed("source", names).substr(2) + each);
   }
   return all;
 }

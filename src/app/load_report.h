@@ -11,8 +11,10 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "log/event_log.h"
@@ -71,6 +73,10 @@ class Refusals {
   // "source shop, namespaces users, guests, tables user_1, user_2: table `user_1` has no primary
   // key"
   std::vector<std::string> sentences(std::string_view source) const;
+  // Of several sources by their names: what is said of each in the same words is said once, as of
+  // three databases on one server.
+  static std::vector<std::string> sentences(
+      std::span<const std::pair<std::string, Refusals>> sources);
 
  private:
   struct Cause {
@@ -80,7 +86,10 @@ class Refusals {
     std::vector<std::string> tables;
   };
 
+  std::vector<std::string> sentences_without_source() const;
+
   std::vector<Cause> causes_;
 };
+using RefusedSources = std::vector<std::pair<std::string, Refusals>>;
 
 }  // namespace cuckooguard::app

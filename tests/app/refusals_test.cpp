@@ -54,6 +54,19 @@ TEST(RefusalsTest, of_many_shards_the_first_are_named_and_the_others_counted) {
                           "u9, u10, u11, u12 and 88 more: table `u1` has no key"));
 }
 
+TEST(RefusalsTest, of_several_sources_each_cause_is_told_once) {
+  const source::Refusal log{.what = "no log"};
+  const source::Refusal grant{.what = "no grant"};
+  const source::Refusal of_users{.ns = "users", .what = "no log"};
+  const RefusedSources refused{{"shop", Refusals(std::vector{log, grant})},
+                               {"blog", Refusals(std::vector{log})},
+                               {"crm", Refusals(std::vector{of_users})}};
+  EXPECT_THAT(Refusals::sentences(refused),
+              ElementsAre("sources shop, blog: no log",
+                          "source shop: no grant",
+                          "source crm, namespace users: no log"));
+}
+
 TEST(RefusalsTest, explain_a_namespace_by_what_is_told_of_it_or_of_the_source) {
   Refusals refusals;
   EXPECT_FALSE(refusals.explain("users"));
