@@ -127,19 +127,16 @@ Verdict KeyJudge::verdict(const Sought& sought,
     return Verdict::tolerated;
   }
   if (space.is_strict()) {
-    if (space.refuses_strict()) [[unlikely]] {
+    finding = find_proven(sought, hash, reader.read_at, other);
+    if (space.refuses_strict()) [[unlikely]] {  // behind it, since that may be whose proof it is
       return Verdict::unproven;
     }
-    finding = find_proven(sought, hash, reader.read_at, other);
     if (finding == filter::Finding::not_fresh) {
       want_proof(found);
       return Verdict::unproven;
     }
     if (finding != filter::Finding::absent) {
       return verdict_of(finding);
-    }
-    if (space.refuses_strict()) [[unlikely]] {  // since it was asked: that may be whose proof it is
-      return Verdict::unproven;
     }
   }
   if (space.order == config::Order::redis_first) {
