@@ -66,9 +66,11 @@ std::optional<Ask> read_ask(std::string_view bytes) {
   ask.why = cursor.take_text();
   ask.compared = cursor.take<std::uint64_t>();
   ask.hidden = cursor.take<std::uint64_t>();
-  ask.is_waiting = cursor.take<std::uint8_t>() != 0;
-  return cursor.at_end() && ask.why.size() <= Ask::kWhyMax ? std::optional(std::move(ask))
-                                                           : std::nullopt;
+  const auto is_waiting = cursor.take<std::uint8_t>();
+  ask.is_waiting = is_waiting == 1;
+  return cursor.at_end() && ask.why.size() <= Ask::kWhyMax && is_waiting <= 1
+             ? std::optional(std::move(ask))
+             : std::nullopt;
 }
 
 void Replica::remember(std::string root) {

@@ -42,7 +42,7 @@ const SigningKey& strangers_key() {
 class Run {
  public:
   explicit Run(FuzzedDataProvider& random)
-      : random_(random), replica_(kName, begin_, keys().verifying) {
+      : random_(random), replica_(questions_, begin_, keys().verifying) {
     past_.push_back({.seq = begin_.seq, .tag = begin_.tag});
   }
 
@@ -236,7 +236,7 @@ class Run {
   void ask() {
     const std::string nonce = hash_of(std::to_string(++asked_)).substr(0, kNonceBytes);
     const TimePoint at{std::chrono::seconds(asked_)};
-    const Question question = replica_.ask(nonce, at);
+    const Question question = questions_.ask(nonce, at);
     require(question.name == kName && question.nonce == nonce);
     if (open_.size() == OwnQuestions::kOpenMax) {
       open_.pop_front();
@@ -295,6 +295,7 @@ class Run {
   ChainBegin begin_{.seq = 9,
                     .tag = std::string(kHashBytes, 't'),
                     .tables = {{0, {.version = 1, .is_ready = true}}}};
+  OwnQuestions questions_{kName};
   Replica replica_;
   std::vector<Past> past_;
   std::deque<Asked> open_;
