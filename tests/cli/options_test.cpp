@@ -154,7 +154,9 @@ TEST(Options, what_is_misspelled_is_told_with_what_was_probably_meant) {
               HasSubstr("--cacrt: did you mean \"--cacert\"?"))
       << "ca.crt is no address, either";
   EXPECT_THAT(told({"chekc"}), HasSubstr("chekc: did you mean \"check\"?"));
-  EXPECT_THAT(told({"filter", "qery", "f"}), HasSubstr("qery: did you mean \"query\"?"));
+  if (!guests::program().guests.built.formats.empty()) {  // the filter tool is a guest's
+    EXPECT_THAT(told({"filter", "qery", "f"}), HasSubstr("qery: did you mean \"query\"?"));
+  }
   EXPECT_THAT(told({"ping", "--nothing-like-it"}), Not(HasSubstr("did you mean")));
 }
 
