@@ -28,8 +28,8 @@ std::string not_asked(const config::Config& config) {
 std::vector<std::string> missing_passwords(const config::Config& config) {
   std::vector<std::string> all;
   const auto look = [&all](const std::string& section, const std::string& file) {
-    if (!file.empty() && config::password_of(file, "").empty()) {
-      all.push_back(section + ".password_file: " + file + " is empty or cannot be read");
+    if (const std::string why = config::why_no_password(file); !why.empty()) {
+      all.push_back(section + ".password_file: " + why);
     }
   };
   look("upstream.control", config.upstream.control.password_file);

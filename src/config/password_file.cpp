@@ -17,4 +17,8 @@ std::string password_of(const std::string& file, const std::string& otherwise) {
   return first;
 }
 
+std::string why_no_password(const std::string& file) {
+  return file.empty() || !password_of(file, "").empty() ? "" : file + " is empty or cannot be read";
+}
+
 }  // namespace cuckooguard::config

@@ -11,5 +11,7 @@ namespace cuckooguard::config {
 
 // `otherwise`: if no file is named.
 std::string password_of(const std::string& file, const std::string& otherwise);
+// Why the file that is named has none; empty: it has one, or none is named.
+std::string why_no_password(const std::string& file);
 
 }  // namespace cuckooguard::config

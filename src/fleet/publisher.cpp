@@ -314,13 +314,12 @@ const Publisher::Draft* Publisher::next(bool is_due) {
     if (!has_marks && changes.empty() && !has_list && !answers && !is_due) {
       return nullptr;
     }
-    draft(std::move(changes), is_all);
+    draft(std::move(changes), answers);
   }
   return &kept_[kept_.size() - waiting_];
 }
 
-// `is_all`: that is marked. Else it answers nothing.
-void Publisher::draft(Changes changes, bool is_all) {
+void Publisher::draft(Changes changes, bool answers) {
   Entry entry{.seq = at_.seq + 1,
               .epoch = epoch_,
               .before = at_.tag,
@@ -331,7 +330,7 @@ void Publisher::draft(Changes changes, bool is_all) {
               .list = std::exchange(is_list_news_, false) ? list_ : std::string(),
               .tables = {}};
   Draft draft{.seq = entry.seq, .epoch = epoch_, .before = at_.tag, .tag = {}, .bytes = {}};
-  if (is_all && can_answer()) {
+  if (answers) {
     draft.questions = std::move(questions_);
     questions_.clear();
     Answers all = answers_to(draft.questions);

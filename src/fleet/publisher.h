@@ -171,7 +171,7 @@ class Publisher {
   TableChange& change_of(Changes& changes, TableId table);
   std::uint64_t version_of(const Changes& changes, TableId table) const;
   void erase_what_is_gone(Changes& changes);
-  void draft(Changes changes, bool is_all = false);
+  void draft(Changes changes, bool answers = false);
 
   const SigningKey& key_;
   Limits limits_;

@@ -507,7 +507,7 @@ MUTANTS = [
      [("src/proxy/session_held.cpp", "    return;  // it hears what was promised", "    end_when_written();\n    return;  // it hears what was promised")]),
     # Strict namespaces
     ("strict", "absent_before_the_proof", "a row just committed is told to be absent",
-     [(JUDGE, "  if (space.is_strict()) {\n    if (space.refuses", "  if (space.is_strict() && reader.now == TimePoint()) {\n    if (space.refuses")]),
+     [(JUDGE, "  if (space.is_strict()) {\n    finding = find_proven", "  if (space.is_strict() && reader.now == TimePoint()) {\n    finding = find_proven")]),
     ("strict", "a_question_before_the_read_proves", "the same, if its commit came between the two",
      [(JUDGE, "find_proven(sought, hash, reader.read_at, other)",
        "find_proven(sought, hash, reader.read_at - std::chrono::milliseconds(5), other)")]),
@@ -584,7 +584,7 @@ MUTANTS = [
      [("src/fleet/follower/asker.cpp", "  ask.is_waiting = is_wanted;\n", "  ask.is_waiting = is_wanted = false;\n"),
       ("src/fleet/follower/asker.cpp", "const bool is_wanted = settings_", "bool is_wanted = settings_")]),
     ("fleet", "asks_whether_or_not_it_was_answered", "strict followers write to Redis faster than anybody answers",
-     [("src/fleet/follower/asker.cpp", "if (open_ && left > ", "if (open_ && false && left > ")]),
+     [("src/fleet/follower/asker.cpp", "[this] { return !open_; });", "[] { return true; });")]),
     ("fleet", "an_answer_ends_no_wait", "the next strict read waits for a quarter of a second",
      [("src/fleet/follower/asker.cpp", "if (open_ && at >= *open_) {", "if (open_ && at < *open_) {")]),
     ("fleet", "hears_a_wake_again_and_again", "a builder is kept awake by one reader",

@@ -12,7 +12,6 @@
 #include "config/values.h"
 #include "fleet/layout.h"
 #include "fleet/signature.h"
-#include "text/number.h"
 #include "text/try.h"
 #include "upstream/redis_client.h"
 
@@ -52,13 +51,11 @@ std::expected<RedisCall, std::string> open(const config::Upstream& settings,
 }
 
 std::expected<FleetSeen, std::string> look(RedisCall& redis, const fleet::Keys& keys) {
-  const resp::Value meta = TRY(redis.ask({"HMGET", keys.meta, "epoch", "seq"}));
+  const fleet::Meta meta(TRY(redis.ask({"HMGET", keys.meta, "epoch", "seq", "tag"})));
   const resp::Value asks = TRY(redis.ask({"HGETALL", keys.asks}));
   FleetSeen seen;
-  if (meta.list.size() == 2) {
-    seen.epoch = text::number_of<std::uint64_t>(meta.list[0].text).value_or(0);
-    seen.seq = text::number_of<std::uint64_t>(meta.list[1].text).value_or(0);
-  }
+  seen.epoch = meta.epoch_number();
+  seen.seq = meta.seq_number();
   for (std::size_t i = 0; i + 1 < asks.list.size(); i += 2) {
     if (auto ask = fleet::read_ask(asks.list[i + 1].text)) {
       seen.asks.emplace(asks.list[i].text, *std::move(ask));

@@ -15,8 +15,6 @@
 namespace cuckooguard::fleet {
 namespace {
 
-constexpr std::string_view kBlock = "250";  // ms; an end waits for it
-
 using Done = std::expected<void, std::string>;
 
 class Listening {

@@ -31,9 +31,7 @@ void Asker::run(const std::stop_token& stop) {
       std::unique_lock lock(mutex_);
       const TimePoint now = settings_.clock();
       const auto left = open_.value_or(now) + kAskEvery - now;
-      if (open_ && left > std::chrono::nanoseconds::zero()) {
-        changed_.wait_for(lock, stop, left, [this] { return !open_; });
-      }
+      changed_.wait_for(lock, stop, left, [this] { return !open_; });
     }
     Done done;
     try {

@@ -14,8 +14,7 @@
 namespace cuckooguard::fleet {
 namespace {
 
-constexpr std::string_view kEntriesAtOnce = "64";
-constexpr std::size_t kEntriesAtOnceCount = 64;
+constexpr std::size_t kEntriesAtOnce = 64;
 constexpr std::chrono::milliseconds kFetchWait{10};  // for the log, while pieces are fetched
 constexpr int kFetchFailuresMax = 4;                 // in a row
 constexpr const char* kNeedsBuilder =
@@ -225,13 +224,14 @@ Follower::Done Follower::read_log(const std::stop_token& stop) {
   }
   const std::string after = id_of(replica_->at().seq);
   const std::string wait = std::to_string(log_wait().count());
-  const resp::Value read = TRY(accepted(
-      redis_->ask({"XREAD", "COUNT", kEntriesAtOnce, "BLOCK", wait, "STREAMS", keys_.log, after})));
+  const std::string most = std::to_string(kEntriesAtOnce);
+  const resp::Value read = TRY(
+      accepted(redis_->ask({"XREAD", "COUNT", most, "BLOCK", wait, "STREAMS", keys_.log, after})));
   if (read.list.empty() || read.list[0].list.size() != 2) {
     return {};
   }
   const auto entries = entries_of(read.list[0].list[1]);
-  read_at_ = entries.size() < kEntriesAtOnceCount ? clock_() : TimePoint();
+  read_at_ = entries.size() < kEntriesAtOnce ? clock_() : TimePoint();
   for (const std::string_view bytes : entries) {
     const auto entry = replica_->take(bytes);
     if (!entry) {
@@ -700,10 +700,11 @@ std::expected<std::string, std::string> Follower::replay(const Snapshot& snapsho
                                                          const std::stop_token& stop) {
   const ChainBegin& at = replica_->at();
   Chain chain(snapshot.begin(), settings_.keys);
+  const std::string most = std::to_string(kEntriesAtOnce);
   while (chain.at().seq < at.seq && !stop.stop_requested()) {
     const std::string after = "(" + id_of(chain.at().seq);
-    const resp::Value read = TRY(accepted(
-        redis_->ask({"XRANGE", keys_.log, after, id_of(at.seq), "COUNT", kEntriesAtOnce})));
+    const resp::Value read =
+        TRY(accepted(redis_->ask({"XRANGE", keys_.log, after, id_of(at.seq), "COUNT", most})));
     const auto entries = entries_of(read);
     if (entries.empty()) {
       return "the log behind its snapshot is not there";

@@ -227,9 +227,9 @@ Expected<Session> begin_session(const Login& login, Connection::Purpose purpose)
       all.state = one.state;
     }
   }
-  if (!login.password_file.empty() && all.what.contains("password") &&
-      config::password_of(login.password_file, "").empty()) {
-    all.what += ": " + login.password_file + " is empty or cannot be read";
+  if (const std::string why = config::why_no_password(login.password_file);
+      !why.empty() && all.what.contains("password")) {
+    all.what += ": " + why;
   }
   all.is_connection_gone = !all.is_refusal();
   return std::unexpected(std::move(all));
