@@ -59,6 +59,9 @@ class OddNamespaces final : public source::Observer {
   // What is not as expected, now that no step is under way: nothing, sentences, or none of the two
   // yet.
   std::optional<std::vector<std::string>> differences(source::TimePoint since);
+  // What the last differences() found that is to go yet, since what was deleted leaves the filter
+  // behind the proof that all is in it. Nothing, or a sentence.
+  const std::string& left_over() const { return left_over_; }
   std::string reports() const;  // the last of them
 
  private:
@@ -114,6 +117,7 @@ class OddNamespaces final : public source::Observer {
     std::string why;
   };
   std::vector<Report> reports_;
+  std::string left_over_;
   std::unique_ptr<source::SourceThread> follower_;  // the last: it uses the others
 };
 

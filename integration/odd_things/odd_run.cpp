@@ -178,7 +178,7 @@ std::vector<std::string> end_of(OddNamespaces& namespaces, Sessions& sessions) {
       kEnds);
   append(wrong, namespaces.see_rows(), " (while nothing happened)");
   if (!has_ended) {
-    wrong.emplace_back("the end does not come");
+    wrong.push_back("the end does not come; left over: " + namespaces.left_over());
   } else {
     append(wrong, *std::move(differences), "");
   }

@@ -232,10 +232,10 @@ std::vector<std::string> Refusals::sentences(
       note(same->second, source);
     }
   }
-  std::vector<std::string> all;
-  for (const auto& [each, names] : said) {
-    all.push_back(listed("source", names).substr(2) + each);
-  }
+  std::vector<std::string> all(said.size());
+  std::ranges::transform(said, all.begin(), [](const auto& each) {
+    return listed("source", each.second).substr(2) + each.first;
+  });
   return all;
 }
 
