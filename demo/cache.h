@@ -1,7 +1,8 @@
-// What the application keeps users in: a Redis, a Redis Cluster, or the guard in front of either.
+// What the application caches rows in: a Redis, a Redis Cluster, or the guard in front of either.
 // It cannot tell which.
 //
-// Threads: one. Errors: std::runtime_error with the server's or the network's words.
+// Threads: one. Errors: Unavailable with the network's words, after which the next call connects
+// again; std::runtime_error with the server's.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +16,10 @@
 
 namespace cuckooguard::demo {
 
-// It has not answered for so long that the application gives up on one look-up, and goes on with
-// the next.
-class CacheUnavailable : public std::runtime_error {
+// The application cannot answer one request, and goes on with the next.
+class Unavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
-};
-
-// What a cluster's clients do by themselves, and the application does not see.
-struct Detours {
-  std::uint64_t redirects = 0;  // -MOVED and -ASK followed
-  std::uint64_t retries = 0;    // of commands that failed, by a connection or with -CLUSTERDOWN
 };
 
 class Cache {
@@ -38,13 +32,11 @@ class Cache {
   virtual std::optional<std::string> get(std::string_view key) = 0;
   virtual void set(std::string_view key, std::string_view value, int ttl_seconds) = 0;
 
-  virtual bool is_empty() = 0;  // all its databases
+  virtual std::uint64_t keys() = 0;  // in all its databases
   // Empties all its databases and sets the counters of commandstats to zero.
   virtual void start_over() = 0;
   // How many GETs Redis has run since then.
   virtual std::uint64_t gets() = 0;
-
-  virtual Detours detours() const { return {}; }
 };
 
 std::unique_ptr<Cache> open_cache(const Endpoint& endpoint);

@@ -69,14 +69,12 @@ std::string ClusterClient::ask(std::string_view key,
                                           : try_at(*node, request);
     const cluster::Redirect redirect = cluster::redirect_in(reply);
     if (redirect != cluster::Redirect::none) {
-      ++detours_.redirects;
       is_asking = redirect == cluster::Redirect::ask;
       node = named_in(reply);
       if (!is_asking) {
         learn_map();
       }
     } else if (passes_by(reply)) {
-      ++detours_.retries;
       harness::Interrupt::require_until(harness::SteadyClock::now() + kPause);
       learn_map();
       is_asking = false;
@@ -87,7 +85,7 @@ std::string ClusterClient::ask(std::string_view key,
       return reply;
     }
   }
-  throw CacheUnavailable("the cluster does not answer");
+  throw Unavailable("the cluster does not answer");
 }
 
 std::string ClusterClient::try_at(const Endpoint& node,
@@ -141,13 +139,19 @@ void ClusterClient::learn_map() {
   }
 }
 
-bool ClusterClient::is_empty() {
-  return std::ranges::none_of(map_.nodes(), [this](const cluster::Node& node) {
-    return try_at(endpoint_of(node), harness::command({"INFO", "keyspace"})).contains("keys=");
-  });
+std::uint64_t ClusterClient::keys() {
+  learn_map();
+  std::uint64_t all = 0;
+  for (const cluster::Node& node : map_.nodes()) {
+    all += node.is_master
+               ? keys_in(try_at(endpoint_of(node), harness::command({"INFO", "keyspace"})))
+               : 0;
+  }
+  return all;
 }
 
 void ClusterClient::start_over() {
+  learn_map();
   for (const cluster::Node& node : map_.nodes()) {
     if (node.is_master) {
       try_at(endpoint_of(node), harness::command({"FLUSHALL"}));

@@ -2,7 +2,7 @@
 // sends each command there, follows -MOVED and -ASK, and tries again what fails while a master
 // changes.
 //
-// Threads: one. Errors: CacheUnavailable, after kPatience; std::runtime_error with the server's
+// Threads: one. Errors: Unavailable, after kPatience; std::runtime_error with the server's
 // words, of other errors.
 #pragma once
 
@@ -32,12 +32,10 @@ class ClusterClient final : public Cache {
   void set(std::string_view key, std::string_view value, int ttl_seconds) override;
 
   // Of all nodes that it knows of.
-  bool is_empty() override;
+  std::uint64_t keys() override;
   void start_over() override;
   // What a node had counted when it was asked last is not forgotten if it is started anew.
   std::uint64_t gets() override;
-
-  Detours detours() const override { return detours_; }
 
  private:
   struct Counted {
@@ -55,7 +53,6 @@ class ClusterClient final : public Cache {
   cluster::Map map_;
   std::map<std::string, harness::RawClient> connections_;  // by Endpoint::text()
   std::map<std::string, Counted> counted_;
-  Detours detours_;
 };
 
 }  // namespace cuckooguard::demo

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -10,9 +11,12 @@ namespace cuckooguard::demo {
 struct Endpoint {
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;
-  bool is_of_cluster = false;  // a node, which tells of the others
+  bool is_of_cluster = false;         // a node, which tells of the others
+  std::filesystem::path unix_path{};  // in place of host and port, unless it is empty
 
-  std::string text() const { return host + ":" + std::to_string(port); }
+  std::string text() const {
+    return unix_path.empty() ? host + ":" + std::to_string(port) : unix_path.string();
+  }
   bool operator==(const Endpoint&) const = default;
 
   // host:port. Errors: std::invalid_argument.

@@ -10,7 +10,7 @@
 #include "harness/guard_process.h"
 #include "harness/redis_server.h"
 #include "progress_line.h"
-#include "sqlite_users.h"
+#include "sqlite_shop.h"
 
 namespace cuckooguard::demo {
 namespace {
@@ -55,8 +55,8 @@ bool run_framework(const Options& options) {
     directory.keep();
   }
   const std::string database_path = directory / "shop.db";
-  SqliteUsers database(database_path);
-  progress.say(fmt::format("Creating {} of {} users", database.name(), options.mix.users));
+  SqliteShop database(database_path);
+  progress.say(fmt::format("Creating {} with {} users", database.name(), options.mix.users));
   database.create(options.mix.users,
                   [](std::uint64_t) { Interrupt::require_until(Interrupt::Clock::now()); });
   const harness::RedisServer redis({}, {}, directory.folder("redis"));
@@ -80,7 +80,7 @@ bool run_framework(const Options& options) {
                                      "--redis=" + redis.address(),
                                      fmt::format("--guard=127.0.0.1:{}", guard.port()),
                                      fmt::format("--users={}", options.mix.users),
-                                     fmt::format("--lookups={}", options.mix.lookups),
+                                     fmt::format("--lookups={}", options.framework_lookups),
                                      fmt::format("--seed={}", options.mix.seed)},
                                     {log, log});
   NewLines lines(log);

@@ -1,26 +1,33 @@
-// `./dev demo`: what a penetration attack does to Redis and the database, without and with the
-// guard.
+// `./dev demo`: what an attack with random ids does to the users of an application, and to its
+// database, without and with the guard.
 //
-// A real redis-server, or with --cluster six of them, a database (SQLite; with --mysql a MariaDB
-// server, with --postgres a PostgreSQL), the guard's own binary and a cache-aside application, all
-// in temporary directories and on free ports; nothing is left behind. Or servers that are there
-// already, as those of docker-compose.yml. The same look-ups are sent twice, first straight at
-// Redis, then through the guard. What Redis was asked is taken from Redis, what the database was
-// asked from the application.
+// A real redis-server, or with --cluster six of them, a database server (PostgreSQL; with --mariadb
+// a MariaDB, with --sqlite none), the guard's own binary and a cache-aside application, all in
+// temporary directories and on sockets of their own; nothing is left behind. Or servers that are
+// there already, as those of docker-compose.yml.
 //
-// Exit codes: 0 no existing key was hidden, at least 99 % of the attack was stopped, and no look-up
-// came to nothing that would not without the guard; 1 anything else; 130 Ctrl-C.
+//   without the guard   calm ─▶ attack
+//   with it             calm ─▶ attack ─▶ attack, in which the guard is killed and started again
+//
+// Exit codes: 0 as report.h's is_good() says; 1 anything else; 130 Ctrl-C.
 
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cache.h"
-#include "comparison.h"
 #include "framework.h"
 #include "harness/admin_client.h"
 #include "harness/configuration.h"
@@ -28,15 +35,17 @@
 #include "harness/interrupt.h"
 #include "harness/mariadb_server.h"
 #include "harness/postgres_server.h"
+#include "harness/redis_command.h"
 #include "harness/redis_server.h"
-#include "live_load.h"
-#include "mysql_users.h"
+#include "load.h"
+#include "mysql_shop.h"
 #include "options.h"
 #include "own_cluster.h"
 #include "pictures.h"
-#include "postgres_users.h"
+#include "postgres_shop.h"
 #include "progress_line.h"
-#include "sqlite_users.h"
+#include "report.h"
+#include "sqlite_shop.h"
 
 namespace cuckooguard::demo {
 namespace {
@@ -45,7 +54,6 @@ using harness::Interrupt;
 
 constexpr int kExitFailed = 1;
 constexpr int kExitInterrupted = 130;
-constexpr std::uint64_t kFrameworkLookups = 20'000;  // one after the other, by Python
 
 // The Redis of the demo's own, or the cluster.
 struct OwnRedis {
@@ -58,38 +66,195 @@ struct OwnRedis {
   }
 
   Endpoint endpoint() const {
-    return cluster ? cluster->endpoint() : Endpoint{.port = server->port()};
+    return cluster ? cluster->endpoint() : Endpoint{.unix_path = server->unix_path()};
   }
   std::string upstream() const {
-    return cluster ? fmt::format("{{ cluster: [ '{}' ] }}", cluster->address()) : server->address();
+    return cluster ? fmt::format("{{ cluster: [ '{}' ] }}", cluster->address())
+                   : "'unix:" + server->unix_path().string() + "'";
   }
+  std::string name() const { return cluster ? "a Redis Cluster of six nodes" : "redis-server"; }
+  std::vector<Change> changes() { return cluster ? cluster->changes() : std::vector<Change>(); }
 
   std::optional<harness::RedisServer> server{};
   std::optional<OwnCluster> cluster{};
 };
 
-harness::GuardProcess start_guard(const Options& options,
-                                  const OwnRedis& redis,
-                                  const UsersDatabase& database,
-                                  const harness::TemporaryDirectory& directory) {
-  // The demo's own application knows of the guard, a little: see cache_aside.h.
-  const harness::Configuration configuration{
+struct OwnDatabase {
+  OwnDatabase(const Options& options, const harness::TemporaryDirectory& directory) {
+    if (options.sqlite) {
+      shop = std::make_unique<SqliteShop>(directory / "shop.db");
+    } else if (options.mariadb) {
+      mariadb.emplace(std::vector<std::string>{"--innodb-buffer-pool-size=256M"},
+                      directory.folder("mariadb"));
+      create_guard_user(*mariadb);
+      shop = std::make_unique<MysqlShop>(
+          mariadb->login(), harness::mysql_source(harness::unix_address(*mariadb), kMaxLag));
+    } else {
+      if (const auto missing = harness::PostgresServer::missing()) {
+        throw std::runtime_error("install " + *missing +
+                                 ", or take another database: --mariadb, --sqlite");
+      }
+      // It runs as a user of its own, who must get to its folder.
+      std::filesystem::permissions(directory.path(),
+                                   std::filesystem::perms::others_exec,
+                                   std::filesystem::perm_options::add);
+      postgres.emplace(harness::PostgresOptions{.settings = {"shared_buffers=256MB"}},
+                       directory.folder("postgres"));
+      create_guard_role(*postgres);
+      shop = std::make_unique<PostgresShop>(
+          postgres->login(), harness::postgres_source(harness::unix_address(*postgres), kMaxLag));
+    }
+  }
+
+  std::optional<harness::MariaDbServer> mariadb{};
+  std::optional<harness::PostgresServer> postgres{};
+  std::unique_ptr<ShopDatabase> shop{};
+};
+
+std::string guard_configuration(const Options& options,
+                                const OwnRedis& redis,
+                                const ShopDatabase& database,
+                                const harness::TemporaryDirectory& directory) {
+  const auto guarded = [](const char* name, const std::string& key, const char* table) {
+    return harness::Guarded{.name = name,
+                            .keys = key,
+                            .table = table,
+                            .fresh_ids = "",
+                            .absent_reply = fmt::format("bytes:{}", kAbsentReply),
+                            .filter = "",
+                            .consistency = ""}
+        .yaml();
+  };
+  const bool has_page = options.keep || !options.pictures.empty();
+  return harness::Configuration{
       .upstream = redis.upstream(),
       .source = database.guard_source(),
-      .namespaces = harness::Guarded{.table = "users, columns: { id: id }",
-                                     .fresh_ids = "",
-                                     .absent_reply = fmt::format("bytes:{}", kAbsentReply),
-                                     .filter = ""}
-                        .yaml(),
-      .more = options.keep || !options.pictures.empty() ? std::string(harness::kAdmin) : "",
-      .workers = "auto"};
-  return redis.cluster ? harness::GuardProcess::on_node_ports(configuration.yaml(),
-                                                              redis.cluster->size(),
-                                                              options.guard,
-                                                              directory.folder("guard"))
-                       : harness::GuardProcess::on_port(
-                             configuration.yaml(), options.guard, directory.folder("guard"));
+      .namespaces = guarded("users", "user:{id:uint64}", "users, columns: { id: id }") +
+                    guarded("orders", database.order_key(), "orders, columns: { id: id }"),
+      .more = fmt::format("storage: {{ directory: '{}' }}\n", directory.file("storage")) +
+              (has_page ? std::string(harness::kAdmin) : ""),
+      .workers = "auto"}
+      .yaml();
 }
+
+void wait_until_ready(const std::function<harness::RawClient()>& connect) {
+  if (!harness::eventually([&] {
+        try {
+          harness::RawClient client = connect();
+          return std::ranges::all_of(std::array{"users", "orders"}, [&client](const char* ns) {
+            return harness::info_field(client.call({"GUARD.INFO", ns}), "state") == "ready";
+          });
+        } catch (const harness::Interrupted&) {
+          throw;
+        } catch (const std::runtime_error&) {
+          return false;
+        }
+      })) {
+    throw std::runtime_error("the guard's filters are not in force after 60 s");
+  }
+}
+
+std::int64_t milliseconds_since(Interrupt::Clock::time_point begin) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Interrupt::Clock::now() - begin)
+      .count();
+}
+
+// The phases, one after the other, each with what Redis has seen of it.
+class Course {
+ public:
+  Course(const ShopDatabase& database,
+         const Endpoint& redis,
+         const Options& options,
+         ProgressLine& progress)
+      : options_(options),
+        progress_(progress),
+        database_(database.name()),
+        load_(database, options.mix, progress),
+        redis_(open_cache(redis)) {}
+
+  Load& load() { return load_; }
+
+  // Redis is emptied first.
+  void run_half(const Endpoint& cache, bool is_guarded, const std::vector<Change>& changes) {
+    redis_->start_over();
+    junk_keys_ = 0;
+    progress_.say(
+        fmt::format("{} the guard: {} look-ups per second by users; then {} more by an "
+                    "attacker with random ids",
+                    is_guarded ? "With" : "Without",
+                    options_.mix.lookups,
+                    options_.mix.attack));
+    run({.name = "calm", .cache = cache, .is_guarded = is_guarded, .length = options_.length});
+    run_attack("attack", cache, is_guarded, changes);
+  }
+  void run_restart(const Endpoint& cache, const Change& change) {
+    progress_.say("With the guard: the attack goes on, and " + change.what);
+    run_attack("restart", cache, true, {change});
+  }
+  bool conclude(const std::vector<std::string>& remarks) {
+    std::string said = "\n" + table(reports_) + "\n" + chart(reports_) + "\n";
+    for (const std::string& each : remarks) {
+      said += "  " + each + "\n";
+    }
+    progress_.say(said);
+    if (!options_.pictures.empty()) {
+      harness::write_whole_file(
+          options_.pictures + "/demo.svg",
+          picture(reports_,
+                  fmt::format("{} look-ups per second of random ids; {}, two cores",
+                              options_.mix.attack,
+                              database_)));
+    }
+    if (!is_good(reports_)) {
+      progress_.say(
+          "That is not good enough: no existing row may be hidden, 99 % of the attack must be "
+          "stopped, and users may not fail more often with the guard than without it.");
+    }
+    progress_.say(machine_line(reports_));
+    return is_good(reports_);
+  }
+
+ private:
+  void run_attack(const char* name,
+                  const Endpoint& cache,
+                  bool is_guarded,
+                  const std::vector<Change>& changes) {
+    run({.name = name,
+         .cache = cache,
+         .is_guarded = is_guarded,
+         .attack = options_.mix.attack,
+         .length = options_.length * 3 / 2,
+         .changes = changes});
+  }
+  void run(Phase phase) {
+    const std::uint64_t gets_before = redis_->gets();
+    for (Change& change : phase.changes) {
+      change.run = [this, run = change.run] {
+        redis_->gets();  // before a node is killed, which then has nothing to tell
+        run();
+      };
+    }
+    std::vector<Sample> samples = load_.run(phase);
+    for (const Sample& each : samples) {
+      junk_keys_ += each.queries_in_vain;  // placeholders outlive the half
+    }
+    reports_.push_back({.name = phase.name,
+                        .is_guarded = phase.is_guarded,
+                        .is_disturbed = !phase.changes.empty() || options_.sqlite,
+                        .samples = std::move(samples),
+                        .redis_gets = redis_->gets() - gets_before,
+                        .redis_keys = redis_->keys(),
+                        .junk_keys = junk_keys_});
+  }
+
+  const Options& options_;
+  ProgressLine& progress_;
+  std::string database_;  // its name
+  Load load_;
+  std::unique_ptr<Cache> redis_;  // for its counters
+  std::vector<PhaseReport> reports_;
+  std::uint64_t junk_keys_ = 0;  // of this half
+};
 
 int run_on_own_servers(const Options& options) {
   ProgressLine progress;
@@ -98,122 +263,101 @@ int run_on_own_servers(const Options& options) {
     directory.keep();
     progress.say("Everything is kept in " + directory.path().string());
   }
-  std::optional<harness::MariaDbServer> mariadb;
-  std::optional<harness::PostgresServer> postgres;
-  std::unique_ptr<UsersDatabase> database;
-  if (options.mysql) {
-    mariadb.emplace(std::vector<std::string>{"--innodb-buffer-pool-size=256M"},
-                    directory.folder("mariadb"));
-    create_guard_user(*mariadb);
-    database = std::make_unique<MysqlUsers>(
-        mariadb->login(), harness::mysql_source(harness::unix_address(*mariadb), kMaxLag));
-  } else if (options.postgres) {
-    // It runs as a user of its own, who must get to its folder.
-    std::filesystem::permissions(
-        directory.path(), std::filesystem::perms::others_exec, std::filesystem::perm_options::add);
-    postgres.emplace(harness::PostgresOptions{.settings = {"shared_buffers=256MB"}},
-                     directory.folder("postgres"));
-    create_guard_role(*postgres);
-    database = std::make_unique<PostgresUsers>(
-        postgres->login(),
-        harness::postgres_source(harness::port_address(postgres->port()), kMaxLag));
-  } else {
-    database = std::make_unique<SqliteUsers>(directory / "shop.db");
-  }
-  progress.say(fmt::format("Creating {} of {} users", database->name(), options.mix.users));
-  database->create(options.mix.users, [&](std::uint64_t rows) {
-    progress.show(fmt::format("  {} % of the rows", 100 * rows / options.mix.users));
+  const OwnDatabase own_database(options, directory);
+  ShopDatabase& database = *own_database.shop;
+  progress.say(fmt::format(
+      "Creating {} users and {} orders in {}", options.mix.users, kOrders, database.name()));
+  database.create(options.mix.users, [&](std::uint64_t rows) {
+    progress.show(fmt::format("  {} % of the users", 100 * rows / options.mix.users));
     Interrupt::require_until(Interrupt::Clock::now());
   });
-  OwnRedis own_redis(options.cluster, directory.folder("redis"));
-  const Endpoint redis = own_redis.endpoint();
-  progress.say(fmt::format(
-      "Started {} on port {}. The application looks up users: GET; on nil it asks the database; "
-      "SET.{}",
-      options.cluster ? "a Redis Cluster of six nodes, the first" : "redis-server",
-      redis.port,
-      options.cluster ? fmt::format(" Halfway, {} slots move to another node, and a master is "
-                                    "killed.",
-                                    kMovedSlots)
-                      : ""));
-  Comparison comparison(*database,
-                        redis,
-                        options.mix,
-                        progress,
-                        own_redis.cluster ? own_redis.cluster->changes() : std::vector<Change>());
-  comparison.run_without_guard();
-  if (options.without_only) {
-    progress.say("\n" + table(comparison.verdict()));
-    return 0;
-  }
+  OwnRedis redis(options.cluster, directory.folder("redis"));
+  progress.say(
+      fmt::format("Started {}. The application caches rows there, and the fact that a row does not "
+                  "exist; it has {} threads, and {} connections to the database, of which each "
+                  "answers a query in {} ms.",
+                  redis.name(),
+                  Load::kWorkers,
+                  ConnectionPool::kConnections,
+                  ConnectionPool::kQueryTime.count()));
+  Course course(database, redis.endpoint(), options, progress);
+  course.run_half(redis.endpoint(), false, redis.changes());
+
+  const std::string yaml = guard_configuration(options, redis, database, directory);
   const auto started = Interrupt::Clock::now();
-  const auto guard_process = start_guard(options, own_redis, *database, directory);
-  const Endpoint guard{.port = guard_process.port(), .is_of_cluster = options.cluster};
-  comparison.wait_for_filter(guard);
-  progress.say(fmt::format(
-      "Started the guard on port {}; its filter was in force after {} ms",
-      guard.port,
-      std::chrono::duration_cast<std::chrono::milliseconds>(Interrupt::Clock::now() - started)
-          .count()));
-  comparison.run_with_guard(guard);
-  const int exit_code = comparison.conclude() ? 0 : kExitFailed;
+  harness::GuardProcess guard =
+      redis.cluster
+          ? harness::GuardProcess::on_node_ports(
+                yaml, redis.cluster->size(), options.guard, directory.folder("guard"))
+          : harness::GuardProcess::on_unix_socket(yaml, options.guard, directory.folder("guard"));
+  const Endpoint endpoint = redis.cluster ? Endpoint{.port = guard.port(), .is_of_cluster = true}
+                                          : Endpoint{.unix_path = guard.unix_path()};
+  const auto wait = [&] { wait_until_ready([&guard] { return guard.client(); }); };
+  wait();
+  std::vector<std::string> remarks{
+      fmt::format("The guard read {} rows, and enforced {} ms after it was started.",
+                  options.mix.users + kOrders,
+                  milliseconds_since(started))};
+  course.run_half(endpoint, true, redis.changes());
+  const auto kill_and_start_again = [&] {
+    const auto begin = Interrupt::Clock::now();
+    guard.kill();
+    guard.start_again(yaml);
+    const std::int64_t listens = milliseconds_since(begin);
+    wait();
+    remarks.push_back(fmt::format(
+        "After it was killed (SIGKILL) it listened again in {} ms, and enforced in {} ms.",
+        listens,
+        milliseconds_since(begin)));
+  };
+  course.run_restart(endpoint, {"the guard is killed and started again", kill_and_start_again});
+  const int exit_code = course.conclude(remarks) ? 0 : kExitFailed;
+  const auto page = [&guard] {
+    return fmt::format("http://127.0.0.1:{}/", harness::admin_port(guard));
+  };
   if (options.keep) {
-    progress.say(fmt::format("The guard's page, with some load, until Ctrl-C: http://127.0.0.1:{}/",
-                             admin_port(guard_process)));
-    run_live_load(*database, guard, options.mix.users);
+    progress.say("The guard's page, with some load, until Ctrl-C: " + page());
+    run_waves(course.load(), endpoint);
   }
   if (!options.pictures.empty()) {
     progress.say("Taking pictures of the guard's page, when its charts are full, in five minutes");
-    take_pictures({.page = fmt::format("http://127.0.0.1:{}/", admin_port(guard_process)),
-                   .database = *database,
-                   .guard = guard,
-                   .users = options.mix.users},
-                  options.pictures);
+    take_pictures({.page = page(), .load = course.load(), .guard = endpoint}, options.pictures);
   }
   return exit_code;
 }
 
 void require_that_redis_may_be_emptied(const GivenServers& given) {
-  if (!given.may_empty_redis && !open_cache(given.redis)->is_empty()) {
+  if (!given.may_empty_redis && open_cache(given.redis)->keys() > 0) {
     throw std::runtime_error("the Redis at " + given.redis.text() +
                              " holds keys, and the demo begins with an empty one: give it a Redis "
                              "of its own, or --empty-redis");
   }
 }
 
-// `users`: how many of those that it asks for the database has.
-int run_on_given_servers(const UsersDatabase& database,
-                         std::uint64_t users,
+int run_on_given_servers(const ShopDatabase& database,
                          const GivenServers& given,
                          const Options& options) {
   ProgressLine progress;
-  if (users != options.mix.users) {
-    throw std::runtime_error(fmt::format(
-        "{} at {} has {} of the users 1 to {}: create them by demo/compose/{}/schema.sql",
-        database.name(),
-        given.database.text(),
-        users,
-        options.mix.users,
-        given.database_kind));
+  if (database.largest_user() < options.mix.users) {
+    throw std::runtime_error(
+        fmt::format("{} at {} lacks the users 1 to {}: create them by demo/compose/{}/schema.sql",
+                    database.name(),
+                    given.database.text(),
+                    options.mix.users,
+                    given.database_kind));
   }
   require_that_redis_may_be_emptied(given);
-  progress.say(
-      fmt::format("Using {} of {} users at {}, Redis at {}, the guard at {}. The application looks "
-                  "up users: GET; on nil it asks the database; SET.",
-                  database.name(),
-                  users,
-                  given.database.text(),
-                  given.redis.text(),
-                  given.guard.text()));
-  Comparison comparison(database, given.redis, options.mix, progress);
-  comparison.run_without_guard();
-  if (options.without_only) {
-    progress.say("\n" + table(comparison.verdict()));
-    return 0;
-  }
-  comparison.wait_for_filter(given.guard);
-  comparison.run_with_guard(given.guard);
-  return comparison.conclude() ? 0 : kExitFailed;
+  progress.say(fmt::format("Using {} at {}, Redis at {}, the guard at {}",
+                           database.name(),
+                           given.database.text(),
+                           given.redis.text(),
+                           given.guard.text()));
+  Course course(database, given.redis, options, progress);
+  course.run_half(given.redis, false, {});
+  wait_until_ready(
+      [&given] { return harness::RawClient::to_host(given.guard.host, given.guard.port); });
+  course.run_half(given.guard, true, {});
+  return course.conclude({}) ? 0 : kExitFailed;
 }
 
 // As libpq's connection strings have it.
@@ -228,20 +372,20 @@ std::string quoted(const std::string& value) {
 
 int run_on_given_servers(const GivenServers& given, const Options& options) {
   if (given.database_kind == "postgres") {
-    const PostgresUsers database(fmt::format("host={} port={} user={} password={} dbname={}",
-                                             quoted(given.database.host),
-                                             given.database.port,
-                                             quoted(given.database_user),
-                                             quoted(given.database_password),
-                                             quoted(given.database_name)));
-    return run_on_given_servers(database, database.count_up_to(options.mix.users), given, options);
+    const PostgresShop database(fmt::format("host={} port={} user={} password={} dbname={}",
+                                            quoted(given.database.host),
+                                            given.database.port,
+                                            quoted(given.database_user),
+                                            quoted(given.database_password),
+                                            quoted(given.database_name)));
+    return run_on_given_servers(database, given, options);
   }
-  const MysqlUsers database({.host = given.database.host,
-                             .port = given.database.port,
-                             .user = given.database_user,
-                             .password = given.database_password,
-                             .database = given.database_name});
-  return run_on_given_servers(database, database.count_up_to(options.mix.users), given, options);
+  const MysqlShop database({.host = given.database.host,
+                            .port = given.database.port,
+                            .user = given.database_user,
+                            .password = given.database_password,
+                            .database = given.database_name});
+  return run_on_given_servers(database, given, options);
 }
 
 CLI::Option* add_endpoint(CLI::App& app, const char* name, Endpoint& endpoint, const char* what) {
@@ -268,8 +412,8 @@ CLI::Option& add_given_servers(CLI::App& app, GivenServers& given) {
       app, "--redis-address", given.redis, "A Redis of the demo's own: it empties all of it");
   CLI::Option& guard =
       *add_endpoint(app, "--guard-address", given.guard, "The guard in front of that Redis");
-  database.needs(&redis)->needs(&guard)->excludes(app.get_option("--mysql"));
-  database.excludes(app.get_option("--postgres"));
+  database.needs(&redis)->needs(&guard)->excludes(app.get_option("--mariadb"));
+  database.excludes(app.get_option("--sqlite"));
   redis.needs(&database);
   guard.needs(&database);
   const std::string group = database.get_group();
@@ -299,13 +443,8 @@ void add_framework(CLI::App& app, Options& options) {
                     options.framework,
                     "Instead: a shop on Django that nobody has changed, without guard, with "
                     "`nil`, and with Django's own reply");
-  for (const char* const other : {"--mysql",
-                                  "--postgres",
-                                  "--cluster",
-                                  "--clients",
-                                  "--pictures",
-                                  "--without-only",
-                                  "--database-address"}) {
+  for (const char* const other :
+       {"--mariadb", "--sqlite", "--cluster", "--pictures", "--database-address"}) {
     framework.excludes(app.get_option(other));
   }
   app.add_option("--application", options.application, "Its attack.py")
@@ -320,9 +459,9 @@ int run_with_options(int argc, char** argv) {
   CLI::App app("Shows what Redis and the database see of an attack, without and with the guard");
   app.add_option("--guard", options.guard, "The cuckooguard binary")
       ->default_val(std::filesystem::read_symlink("/proc/self/exe").parent_path() / "cuckooguard");
-  app.add_flag("--mysql", options.mysql, "With Debian's MariaDB instead of SQLite");
-  app.add_flag("--postgres", options.postgres, "With Debian's PostgreSQL instead")
-      ->excludes("--mysql");
+  app.add_flag("--mariadb", options.mariadb, "With Debian's MariaDB instead of its PostgreSQL");
+  app.add_flag("--sqlite", options.sqlite, "With SQLite instead: where there is no database server")
+      ->excludes("--mariadb");
   app.add_flag("--cluster",
                options.cluster,
                "With a Redis Cluster of six nodes, in which slots move and a master is killed; of "
@@ -334,15 +473,17 @@ int run_with_options(int argc, char** argv) {
                "configuration and the logs");
   app.add_option("--pictures",
                  options.pictures,
-                 "Takes pictures of the guard's page with Chromium, page.png and page-phone.png")
+                 "Draws the run as demo.svg, and takes pictures of the guard's page with Chromium, "
+                 "page.png and page-phone.png")
       ->type_name("FOLDER")
       ->check(CLI::ExistingDirectory)
       ->excludes("--keep");
-  app.add_flag("--without-only", options.without_only, "Only the phase without the guard");
-  app.add_option("--lookups", options.mix.lookups, "Look-ups per phase")->capture_default_str();
-  app.add_option("--clients", options.mix.clients, "Threads of the application")
+  app.add_option("--attack", options.mix.attack, "Look-ups of the attack per second")
       ->capture_default_str()
-      ->check(CLI::Range(1, 64));
+      ->check(CLI::Range(1.0, 1e5));
+  app.add_option("--users", options.mix.lookups, "Look-ups of users per second")
+      ->capture_default_str()
+      ->check(CLI::Range(1.0, 1e4));
   app.add_option("--seed", options.mix.seed, "Of the look-ups")->capture_default_str();
   const CLI::Option& database_address = add_given_servers(app, given);
   add_framework(app, options);
@@ -352,8 +493,9 @@ int run_with_options(int argc, char** argv) {
     options.given->redis.is_of_cluster = options.cluster;
     options.given->guard.is_of_cluster = options.cluster;
   }
-  if (options.framework && app.get_option("--lookups")->empty()) {
-    options.mix.lookups = kFrameworkLookups;
+  if (options.sqlite) {  // which the guard reads again whenever a row has been added
+    options.mix.users /= 10;
+    options.mix.new_rows = 0.5;
   }
   const Interrupt interrupt;
   try {

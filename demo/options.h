@@ -1,11 +1,13 @@
 // What the demo was asked for.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "endpoint.h"
-#include "phase.h"
+#include "load.h"
 
 namespace cuckooguard::demo {
 
@@ -23,15 +25,16 @@ struct GivenServers {
 
 struct Options {
   std::string guard;  // the binary
-  bool mysql = false;
-  bool postgres = false;
+  bool mariadb = false;
+  bool sqlite = false;
   bool cluster = false;
   bool framework = false;
   std::string application = "integration/frameworks/django_redis/attack.py";
   bool keep = false;
-  std::string pictures;  // the folder of those of the page; empty: none are taken
-  bool without_only = false;
+  std::string pictures;  // their folder; empty: none are taken
   std::optional<GivenServers> given;
+  std::chrono::milliseconds length{5'000};   // of a calm phase
+  std::uint64_t framework_lookups = 20'000;  // one after the other, by Python
   Mix mix;
 };
 

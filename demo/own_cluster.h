@@ -11,12 +11,14 @@
 
 #include "endpoint.h"
 #include "harness/redis_cluster.h"
-#include "phase.h"
+#include "load.h"
 
 namespace cuckooguard::demo {
 
 class OwnCluster {
  public:
+  static constexpr std::uint16_t kMovedSlots = 500;
+
   Endpoint endpoint() const { return {.port = cluster_.port(0), .is_of_cluster = true}; }
   std::string address() const { return cluster_.address(0); }
   std::size_t size() const { return cluster_.size(); }

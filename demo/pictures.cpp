@@ -1,7 +1,9 @@
 #include "pictures.h"
 
 #include <array>
+#include <cmath>
 #include <exception>
+#include <numbers>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -11,7 +13,6 @@
 
 #include "harness/chromium.h"
 #include "harness/interrupt.h"
-#include "live_load.h"
 
 namespace cuckooguard::demo {
 namespace {
@@ -19,6 +20,9 @@ namespace {
 using harness::Interrupt;
 
 constexpr std::chrono::seconds kUntilChartsAreFull{305};
+constexpr std::chrono::duration<double> kWave{40};
+constexpr std::chrono::milliseconds kStep{1000};
+constexpr double kCrest = 3'500;  // look-ups of the attack per second
 
 struct Screen {
   std::string_view file;
@@ -49,12 +53,23 @@ void take_picture(const harness::Chromium& browser,
 
 }  // namespace
 
+void run_waves(Load& load, const Endpoint& guard, const std::stop_token& stop) {
+  for (double wave = 0; !stop.stop_requested(); wave += kStep / kWave) {
+    const double height = (1 - std::cos(2 * std::numbers::pi * wave)) / 2;
+    load.run({.name = "wave",
+              .cache = guard,
+              .is_guarded = true,
+              .attack = kCrest * height,
+              .length = kStep});
+  }
+}
+
 void take_pictures(const Shown& shown, const std::filesystem::path& folder) {
   std::exception_ptr trouble;
   {
     const std::jthread load([&](const std::stop_token& stop) {
       try {
-        run_live_load(shown.database, shown.guard, shown.users, stop);
+        run_waves(shown.load, shown.guard, stop);
       } catch (...) {
         trouble = std::current_exception();
       }

@@ -1,12 +1,19 @@
 #include "report.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <numeric>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace cuckooguard::demo {
 namespace {
+
+constexpr double kBinSeconds = 0.5;  // of charts
 
 // 1234567 as 1,234,567.
 std::string grouped(std::uint64_t number) {
@@ -18,128 +25,322 @@ std::string grouped(std::uint64_t number) {
   return text;
 }
 
-std::string row(std::string_view what, std::string_view without, std::string_view with) {
-  return fmt::format("  {:<34}{:>16}{:>16}\n", what, without, with);
+bool is_of_users(const Sample& sample) {
+  return sample.kind != Kind::attack;
 }
 
-std::string row(std::string_view what, std::uint64_t without, std::uint64_t with) {
-  return row(what, grouped(without), grouped(with));
+struct Figures {
+  explicit Figures(const PhaseReport& phase) {
+    for (const Sample& each : phase.samples) {
+      const bool has_failed = each.outcome == Outcome::failed;
+      if (is_of_users(each)) {
+        ++requests;
+        failed += has_failed ? 1 : 0;
+      } else {
+        ++attack;
+        attack_failed += has_failed ? 1 : 0;
+        attack_reached += each.queries_in_vain;
+      }
+      if (each.kind == Kind::lookup && !has_failed) {
+        times.push_back(each.took_ms);
+      }
+      new_rows += each.kind == Kind::new_row && !has_failed ? 1 : 0;
+      hidden += each.outcome == Outcome::hidden ? 1 : 0;
+      queries += each.queries;
+      in_vain += each.queries_in_vain;
+    }
+    std::ranges::sort(times);
+  }
+
+  float time_at(double share) const {
+    const auto last = static_cast<double>(times.empty() ? 0 : times.size() - 1);
+    return times.empty() ? 0 : times[static_cast<std::size_t>(share * last)];
+  }
+
+  std::uint64_t requests = 0;
+  std::uint64_t failed = 0;
+  std::vector<float> times;  // of look-ups that were answered
+  std::uint64_t new_rows = 0;
+  std::uint64_t hidden = 0;
+  std::uint64_t attack = 0;
+  std::uint64_t attack_failed = 0;
+  std::uint64_t attack_reached = 0;
+  std::uint64_t queries = 0;
+  std::uint64_t in_vain = 0;
+};
+
+std::vector<Figures> figures_of(std::span<const PhaseReport> phases) {
+  return {phases.begin(), phases.end()};
 }
 
-std::string milliseconds(std::chrono::nanoseconds time) {
-  return fmt::format("{:.2f} ms", std::chrono::duration<double, std::milli>(time).count());
+std::string share_of(std::uint64_t part, std::uint64_t all) {
+  return part == 0 ? "0"
+                   : fmt::format("{} ({:.0f} %)",
+                                 grouped(part),
+                                 100.0 * static_cast<double>(part) / static_cast<double>(all));
 }
 
-// Every existing key that was answered absent is one of a burst's new rows, or was there all the
-// time.
-std::uint64_t hidden_existing_of(const PhaseResult& phase) {
-  return phase.tally.existing_answered_absent - phase.bursts.hidden_in_window;
+std::string milliseconds(float time) {
+  return fmt::format("{:.{}f} ms", time, time < 10 ? 2 : 0);
 }
 
-// What only a client of a cluster meets.
-std::string cluster_rows(const Verdict& verdict) {
-  const auto& [without, with, is_of_cluster] = verdict;
-  return !is_of_cluster
-             ? ""
-             : row("redirects followed (MOVED, ASK)",
-                   without.detours.redirects,
-                   with.detours.redirects) +
-                   row("attempts while a master changed",
-                       without.detours.retries,
-                       with.detours.retries) +
-                   row("look-ups that came to nothing", without.tally.errors, with.tally.errors);
-}
+// One value for each bin of all phases, which follow each other, and where each phase begins.
+struct Bins {
+  using Bin = std::vector<const Sample*>;
 
-// Nothing after a run without the guard alone.
-std::string stopped_line(const Verdict& verdict) {
-  return verdict.with.tally.absent_lookups == 0
-             ? ""
-             : fmt::format(
-                   "\n  With the guard, {:.2f} % of the look-ups of absent keys reached neither "
-                   "Redis nor the database.\n",
-                   100 * verdict.stopped_share());
-}
+  std::vector<Bin> samples;
+  std::vector<std::size_t> begins;
+
+  explicit Bins(std::span<const PhaseReport> phases) {
+    for (const PhaseReport& phase : phases) {
+      for (const Sample& each : phase.samples) {
+        const auto bin = static_cast<std::size_t>(each.answered_at / kBinSeconds);
+        samples.resize(std::max(samples.size(), bin + 1));
+        samples[bin].push_back(&each);
+      }
+      const auto first = std::ranges::min(phase.samples, {}, &Sample::answered_at);
+      begins.push_back(static_cast<std::size_t>(first.answered_at / kBinSeconds));
+    }
+  }
+
+  template <class Value>
+  std::vector<double> each(const Value& value) const {
+    std::vector<double> all(samples.size());
+    std::ranges::transform(samples, all.begin(), value);
+    return all;
+  }
+  std::vector<double> queries_per_second() const {
+    return each([](const Bin& bin) {
+      double queries = 0;
+      for (const Sample* const one : bin) {
+        queries += one->queries;
+      }
+      return queries / kBinSeconds;
+    });
+  }
+  std::vector<double> median_ms() const {
+    return each([](const Bin& bin) {
+      std::vector<float> times;
+      for (const Sample* const one : bin) {
+        if (one->kind == Kind::lookup && one->outcome != Outcome::failed) {
+          times.push_back(one->took_ms);
+        }
+      }
+      std::ranges::sort(times);
+      return times.empty() ? 0.0 : times[times.size() / 2];
+    });
+  }
+  std::vector<double> failed_percent() const {
+    return each([](const Bin& bin) {
+      const auto users = std::ranges::count_if(bin, [](auto* one) { return is_of_users(*one); });
+      const auto failed = std::ranges::count_if(
+          bin, [](auto* one) { return is_of_users(*one) && one->outcome == Outcome::failed; });
+      return users == 0 ? 0.0 : 100.0 * static_cast<double>(failed) / static_cast<double>(users);
+    });
+  }
+};
+
+// As wide as a README shows it.
+class Picture {
+ public:
+  explicit Picture(std::span<const PhaseReport> phases) : bins_(phases), phases_(phases) {}
+
+  std::string of(const std::string& title) {
+    text_ = fmt::format(
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {0} {1}' width='{0}' height='{1}' "
+        "font-family='sans-serif' font-size='13' fill='#24292f'>\n"
+        "<rect width='{0}' height='{1}' rx='8' fill='#fff'/>\n"
+        "<text x='20' y='28' font-size='15' font-weight='bold'>{2}</text>\n",
+        kWidth,
+        kHeight,
+        title);
+    for (std::size_t i = 0; i < phases_.size(); ++i) {
+      const double left = x(bins_.begins[i]);
+      const double right = x(i + 1 < phases_.size() ? bins_.begins[i + 1] : bins_.samples.size());
+      add(
+          fmt::format("<rect x='{:.0f}' y='44' width='{:.0f}' height='{}' fill='{}'/>\n"
+                      "<text x='{:.0f}' y='60' font-size='12'>{}</text>\n",
+                      left,
+                      right - left - 1,
+                      kHeight - 64,
+                      phases_[i].is_guarded ? "#eaf7ee" : "#f4f5f7",
+                      left + 5,
+                      (phases_[i].is_guarded ? "guard: " : "no guard: ") + phases_[i].name));
+    }
+    panel(90, "database queries per second", "#c0392b", bins_.queries_per_second());
+    panel(240, "users: median time of a look-up, ms", "#1f6feb", bins_.median_ms());
+    panel(390, "users: requests that fail, %", "#8e44ad", bins_.failed_percent());
+    return text_ + "</svg>\n";
+  }
+
+ private:
+  static constexpr int kWidth = 860;
+  static constexpr int kHeight = 520;
+  static constexpr int kLeft = 70;
+  static constexpr int kPanel = 100;  // its height
+
+  void add(const std::string& text) { text_ += text; }
+  double x(std::size_t bin) const {
+    return kLeft + (kWidth - kLeft - 20.0) * static_cast<double>(bin) /
+                       static_cast<double>(bins_.samples.size());
+  }
+  void panel(int top,
+             std::string_view name,
+             std::string_view colour,
+             const std::vector<double>& y) {
+    const double most = std::max(1.0, std::ranges::max(y));
+    const int bottom = top + kPanel + 14;
+    add(
+        fmt::format("<text x='{0}' y='{1}' fill='{2}'>{3}</text>\n"
+                    "<text x='{4}' y='{5}' text-anchor='end' font-size='11'>{6:.0f}</text>\n"
+                    "<text x='{4}' y='{7}' text-anchor='end' font-size='11'>0</text>\n"
+                    "<path fill='{2}' d='M{0} {7}",
+                    kLeft,
+                    top,
+                    colour,
+                    name,
+                    kLeft - 6,
+                    top + 22,
+                    most,
+                    bottom));
+    for (std::size_t bin = 0; bin < y.size(); ++bin) {
+      add(fmt::format("V{:.1f}H{:.1f}", bottom - kPanel * y[bin] / most, x(bin + 1)));
+    }
+    add(fmt::format("V{}Z'/>\n", bottom));
+  }
+
+  Bins bins_;
+  std::span<const PhaseReport> phases_;
+  std::string text_;
+};
 
 }  // namespace
 
-std::uint64_t Verdict::hidden_existing() const {
-  return hidden_existing_of(without) + hidden_existing_of(with);
+bool is_good(std::span<const PhaseReport> phases) {
+  double failed_without = 0;
+  for (const PhaseReport& phase : phases) {
+    const Figures seen(phase);
+    const double failed = static_cast<double>(seen.failed) /
+                          static_cast<double>(std::max<std::uint64_t>(1, seen.requests));
+    if (!phase.is_guarded) {
+      failed_without = std::max(failed_without, failed);
+    }
+    const bool is_stopped = static_cast<double>(seen.attack_reached) <=
+                            (phase.is_disturbed ? kReachedShareMaxDisturbed : kReachedShareMax) *
+                                static_cast<double>(seen.attack);
+    if (seen.hidden > 0 || (phase.is_guarded && (failed > failed_without || !is_stopped))) {
+      return false;
+    }
+  }
+  return true;
 }
 
-std::uint64_t Verdict::hidden_in_window() const {
-  return without.bursts.hidden_in_window + with.bursts.hidden_in_window;
+std::string table(std::span<const PhaseReport> phases) {
+  const std::vector<Figures> figures = figures_of(phases);
+  std::string text = fmt::format("  {:<32}", "");
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const bool is_first = i == 0 || phases[i].is_guarded != phases[i - 1].is_guarded;
+    text += fmt::format("{:>15}",
+                        !is_first              ? ""
+                        : phases[i].is_guarded ? "with guard:"
+                                               : "without:");
+  }
+  const auto add = [&](std::string_view what, const auto& cell) {
+    text += fmt::format("\n  {:<32}", what);
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+      text += fmt::format("{:>15}", std::invoke(cell, phases[i], figures[i]));
+    }
+  };
+  const auto number = [&](std::string_view what, std::uint64_t Figures::* member) {
+    add(what, [&](const PhaseReport&, const Figures& seen) { return grouped(seen.*member); });
+  };
+  add("", [](const PhaseReport& phase, const Figures&) { return phase.name; });
+  number("users: requests", &Figures::requests);
+  add("  failed",
+      [](const PhaseReport&, const Figures& seen) { return share_of(seen.failed, seen.requests); });
+  add("  a look-up takes, median",
+      [](const PhaseReport&, const Figures& seen) { return milliseconds(seen.time_at(0.5)); });
+  add("  a look-up takes, p99",
+      [](const PhaseReport&, const Figures& seen) { return milliseconds(seen.time_at(0.99)); });
+  number("  rows created and read at once", &Figures::new_rows);
+  number("    of them hidden", &Figures::hidden);
+  number("attack: look-ups", &Figures::attack);
+  add("  failed", [](const PhaseReport&, const Figures& seen) {
+    return share_of(seen.attack_failed, seen.attack);
+  });
+  number("database queries", &Figures::queries);
+  number("  for rows that do not exist", &Figures::in_vain);
+  add("GETs that Redis saw",
+      [](const PhaseReport& phase, const Figures&) { return grouped(phase.redis_gets); });
+  add("keys in Redis at the end",
+      [](const PhaseReport& phase, const Figures&) { return grouped(phase.redis_keys); });
+  add("  of them junk",
+      [](const PhaseReport& phase, const Figures&) { return grouped(phase.junk_keys); });
+  return text + "\n";
 }
 
-double Verdict::stopped_share() const {
-  const std::uint64_t reached = std::max(with.absent_gets(), with.tally.absent_database_queries);
-  return 1.0 - static_cast<double>(reached) / static_cast<double>(with.tally.absent_lookups);
+std::string chart(std::span<const PhaseReport> phases) {
+  constexpr std::array<std::string_view, 9> kBlocks{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr int kRows = 6;
+  constexpr int kSteps = 8;  // of a row
+  const Bins bins(phases);
+  const std::vector<double> queries = bins.queries_per_second();
+  const double most = std::ceil(std::max(1.0, std::ranges::max(queries)) / 1000) * 1000;
+  std::string text = "  database queries per second\n";
+  for (int row = kRows; row-- > 0;) {
+    const bool has_label = row == kRows - 1 || row == 0;
+    text += fmt::format("  {:>7} │",
+                        has_label ? grouped(row == 0 ? 0 : static_cast<std::uint64_t>(most)) : "");
+    for (const double each : queries) {
+      const double height = each / most * kRows * kSteps - row * kSteps;
+      const double least = row == 0 && each > 0 ? 1 : 0;  // something is seen
+      text +=
+          kBlocks[static_cast<std::size_t>(std::clamp<double>(std::round(height), least, kSteps))];
+    }
+    text += "\n";
+  }
+  std::string halves(queries.size(), ' ');
+  std::string names(queries.size(), ' ');
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const auto write = [at = bins.begins[i]](std::string& into, const std::string& label) {
+      into.replace(at, std::min(label.size(), into.size() - at), label);
+    };
+    write(names, "|" + phases[i].name);
+    if (i == 0 || phases[i].is_guarded != phases[i - 1].is_guarded) {
+      write(halves, phases[i].is_guarded ? "|with guard" : "|without guard");
+    }
+  }
+  return text + fmt::format("          {}\n          {}\n", names, halves);
 }
 
-bool Verdict::is_good() const {
-  return hidden_existing() == 0 && stopped_share() >= kStoppedShareMin &&
-         with.tally.errors <= without.tally.errors;
+std::string picture(std::span<const PhaseReport> phases, const std::string& title) {
+  return Picture(phases).of(title);
 }
 
-std::string table(const Verdict& verdict) {
-  const auto& [without, with, is_of_cluster] = verdict;
-  return row("", "without guard", "with guard") +
-         row("look-ups by the application", without.tally.lookups, with.tally.lookups) +
-         row("  of keys that do not exist",
-             without.tally.absent_lookups,
-             with.tally.absent_lookups) +
-         row("GETs that Redis saw", without.redis_gets, with.redis_gets) +
-         row("  of keys that do not exist", without.absent_gets(), with.absent_gets()) +
-         row("database queries", without.tally.database_queries, with.tally.database_queries) +
-         row("  of keys that do not exist",
-             without.tally.absent_database_queries,
-             with.tally.absent_database_queries) +
-         row("look-ups per second",
-             static_cast<std::uint64_t>(without.lookups_per_second),
-             static_cast<std::uint64_t>(with.lookups_per_second)) +
-         row("p99 of a look-up", milliseconds(without.p99), milliseconds(with.p99)) +
-         cluster_rows(verdict) + stopped_line(verdict);
-}
-
-std::string inserts_line(const Verdict& verdict, bool source_is_followed) {
-  const auto passing = verdict.with.bursts.probes_passed * kProbePace / kBursts;
+std::string machine_line(std::span<const PhaseReport> phases) {
+  const std::vector<Figures> figures = figures_of(phases);
+  const auto each = [&](const auto& value) {
+    std::vector<std::string> all;
+    std::ranges::transform(figures, std::back_inserter(all), [&](const Figures& seen) {
+      return fmt::format("{:.4g}", static_cast<double>(std::invoke(value, seen)));
+    });
+    return fmt::format("{}", fmt::join(all, "/"));
+  };
+  const auto sum = [&](std::uint64_t Figures::* member) {
+    return std::transform_reduce(
+        figures.begin(), figures.end(), std::uint64_t{0}, std::plus<>(), std::mem_fn(member));
+  };
   return fmt::format(
-      "New rows: {} bursts of {}, each row read at once and again after {} ms; hidden: {} and {}. "
-      "After a burst the guard {} and passed everything for about {} ms; the attack was slowed "
-      "down for that time.",
-      kBursts,
-      kBurstRows,
-      kMaxLag.count(),
-      verdict.with.bursts.hidden_in_window,
-      verdict.with.bursts.hidden_existing,
-      source_is_followed ? "knew the rows from the log" : "read the table again",
-      passing.count());
-}
-
-std::string changes_line(const Verdict& verdict) {
-  return fmt::format(
-      "After {} slots had moved, and a replica had taken over, the guard passed some keys for "
-      "about {} ms; the attack was slowed down from the first slot until then.",
-      kMovedSlots,
-      verdict.with.unguarded.count());
-}
-
-std::string machine_line(const Verdict& verdict) {
-  const auto& [without, with, is_of_cluster] = verdict;
-  const std::string of_cluster =
-      fmt::format(" errors_without={} errors_with={}", without.tally.errors, with.tally.errors);
-  return fmt::format(
-      "demo: lookups={} absent={} redis_gets_without={} redis_gets_with={} db_queries_without={} "
-      "db_queries_with={} hidden_existing_keys={} hidden_in_window={} window_ms={}{}",
-      with.tally.lookups,
-      with.tally.absent_lookups,
-      without.redis_gets,
-      with.redis_gets,
-      without.tally.database_queries,
-      with.tally.database_queries,
-      verdict.hidden_existing(),
-      verdict.hidden_in_window(),
-      kMaxLag.count(),
-      is_of_cluster ? of_cluster : "");
+      "demo: hidden={} new_rows={} failed={} p50_ms={} p99_ms={} db_queries={} db_absent={} "
+      "good={}",
+      sum(&Figures::hidden),
+      sum(&Figures::new_rows),
+      each(&Figures::failed),
+      each([](const Figures& seen) { return seen.time_at(0.5); }),
+      each([](const Figures& seen) { return seen.time_at(0.99); }),
+      each(&Figures::queries),
+      each(&Figures::in_vain),
+      is_good(phases) ? 1 : 0);
 }
 
 }  // namespace cuckooguard::demo

@@ -1,32 +1,44 @@
-// What the demo has found: a table for people, and one line for machines.
+// What the demo ends with: a table and a chart of all that its phases did, nothing left out.
+//
+// Threads: any; values.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
-#include "phase.h"
+#include "load.h"
 
 namespace cuckooguard::demo {
 
-struct Verdict {
-  PhaseResult without;
-  PhaseResult with;
-  bool is_of_cluster = false;
-
-  // Rows committed more than max_lag ago that were answered absent, in either phase.
-  std::uint64_t hidden_existing() const;
-  std::uint64_t hidden_in_window() const;
-  // Of the absent look-ups with the guard, the share that reached neither Redis nor the database.
-  double stopped_share() const;
-  bool is_good() const;
+struct PhaseReport {
+  std::string name;
+  bool is_guarded = false;
+  // The guard may pass more than usual: something was done to it or to Redis, or it reads the
+  // database again whenever that has changed.
+  bool is_disturbed = false;
+  std::vector<Sample> samples{};
+  std::uint64_t redis_gets = 0;
+  // At its end.
+  std::uint64_t redis_keys = 0;
+  std::uint64_t junk_keys = 0;  // of them, for rows that do not exist
 };
 
-inline constexpr double kStoppedShareMin = 0.99;
+// Of an attack, with the guard in front, the database may see so much.
+inline constexpr double kReachedShareMax = 0.01;
+inline constexpr double kReachedShareMaxDisturbed = 0.2;
 
-std::string table(const Verdict& verdict);
-// `source_is_followed`: the guard learns rows from a log, and does not read the table again.
-std::string inserts_line(const Verdict& verdict, bool source_is_followed);
-// Of a cluster that has changed.
-std::string changes_line(const Verdict& verdict);
-std::string machine_line(const Verdict& verdict);
+// No existing row is hidden, the guard stops the attack, and users do not fail more often with it
+// than without it.
+bool is_good(std::span<const PhaseReport> phases);
+
+std::string table(std::span<const PhaseReport> phases);
+// Database queries per second, for a terminal.
+std::string chart(std::span<const PhaseReport> phases);
+// The same for a page, and how long users wait.
+std::string picture(std::span<const PhaseReport> phases, const std::string& title);
+// One line for scripts; values of phases in turn, with a slash between them.
+std::string machine_line(std::span<const PhaseReport> phases);
 
 }  // namespace cuckooguard::demo

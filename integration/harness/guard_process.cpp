@@ -55,8 +55,10 @@ GuardProcess GuardProcess::on_any_port(const std::string& yaml) && {
   throw std::runtime_error("the guard finds no port");
 }
 
-GuardProcess GuardProcess::on_unix_socket(const std::string& yaml) {
-  GuardProcess guard(guard_binary(), TemporaryDirectory(), {});
+GuardProcess GuardProcess::on_unix_socket(const std::string& yaml,
+                                          const std::string& program,
+                                          TemporaryDirectory directory) {
+  GuardProcess guard(program, std::move(directory), {});
   if (!guard.start(yaml)) {
     throw std::runtime_error("the guard does not start: " + guard.log());
   }

@@ -47,7 +47,9 @@ class GuardProcess {
   // In front of a master that Sentinels watch over, which port() leads to; the next one is for
   // clients of Sentinel, and those behind it for so many nodes.
   static GuardProcess on_sentinel_ports(const std::string& yaml, std::size_t nodes);
-  static GuardProcess on_unix_socket(const std::string& yaml);
+  static GuardProcess on_unix_socket(const std::string& yaml,
+                                     const std::string& program = guard_binary(),
+                                     TemporaryDirectory directory = TemporaryDirectory());
   ~GuardProcess();
   GuardProcess(GuardProcess&&) = default;
   GuardProcess& operator=(GuardProcess&&) = delete;
