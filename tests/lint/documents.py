@@ -157,7 +157,7 @@ def findings():
     cells = first_cells("docs/http.md")
     yield from compare("metric", metrics, {name for name in cells if "_" in name}, "docs/http.md")
     for file in documents:
-        # What was renamed stands in the changes.
+        # The changelog names renamed metrics.
         if file.name == "CHANGELOG.md":
             continue
         for number, line in numbered_lines(file):
