@@ -7,8 +7,8 @@
 // It does not know whether it talks to Redis or to the guard, which answers a key that cannot exist
 // with the application's own placeholder.
 //
-// Threads: an Application is one thread's; the pool, any. Lifetimes: the database outlives the pool,
-// and the pool the applications. Errors: std::runtime_error; Unavailable is an answer that the
+// Threads: an Application is one thread's; the pool, any. Lifetimes: the database outlives the
+// pool, and the pool the applications. Errors: std::runtime_error; Unavailable is an answer that the
 // application's user would see as an error.
 #pragma once
 

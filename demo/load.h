@@ -7,8 +7,8 @@
 //      └─▶ a queue of kQueueMax requests ─▶ kWorkers threads ─▶ Redis, or the guard
 //                                                └─▶ the pool's connections ─▶ the database
 //
-// A request that finds the queue full, or the pool, or no Redis, has failed. A request takes as long
-// as from when it was due until it is answered.
+// A request that finds the queue full, or no connection of the pool, or no Redis, has failed. It
+// takes as long as from when it was due until it is answered.
 //
 // Threads: run() is the main thread's, where changes run as well; it starts and joins the others.
 // Errors: std::runtime_error, Interrupted.

@@ -21,6 +21,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -201,9 +202,10 @@ class Course {
       harness::write_whole_file(
           options_.pictures + "/demo.svg",
           picture(reports_,
-                  fmt::format("{} look-ups per second of random ids; {}, two cores",
+                  fmt::format("An attack of {} look-ups per second; {}, {} cores",
                               options_.mix.attack,
-                              database_)));
+                              database_,
+                              std::thread::hardware_concurrency())));
     }
     if (!is_good(reports_)) {
       progress_.say(

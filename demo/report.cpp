@@ -162,7 +162,7 @@ class Picture {
                       "<text x='{:.0f}' y='60' font-size='12'>{}</text>\n",
                       left,
                       right - left - 1,
-                      kHeight - 64,
+                      kHeight - 60,
                       phases_[i].is_guarded ? "#eaf7ee" : "#f4f5f7",
                       left + 5,
                       (phases_[i].is_guarded ? "guard: " : "no guard: ") + phases_[i].name));
