@@ -8,8 +8,8 @@
 // with the application's own placeholder.
 //
 // Threads: an Application is one thread's; the pool, any. Lifetimes: the database outlives the
-// pool, and the pool the applications. Errors: std::runtime_error; Unavailable is an answer that the
-// application's user would see as an error.
+// pool, and the pool the applications. Errors: std::runtime_error; Unavailable is what a user of
+// the application would see as an error.
 #pragma once
 
 #include <chrono>
