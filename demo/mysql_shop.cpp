@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "sql_connection.h"
+
 namespace cuckooguard::demo {
 namespace {
 
@@ -16,28 +18,6 @@ constexpr std::uint64_t kRowsPerTransaction = 50'000;
 std::uint64_t number(const std::string& text) {
   return text.empty() ? 0 : std::stoull(text);
 }
-
-class Connection : public ShopConnection {
- public:
-  explicit Connection(const harness::SqlLogin& login) : session_(login) {}
-
-  std::optional<std::string> find(const Item& item) override {
-    const auto rows =
-        session_.run(fmt::format("SELECT {} WHERE id = '{}'",
-                                 item.is_order ? "text FROM orders" : "name FROM users",
-                                 item.id));
-    return rows.empty() ? std::nullopt : rows.front().front();
-  }
-  void insert(const Item& item) override {
-    session_.run(fmt::format("INSERT INTO {} VALUES ('{}', '{}')",
-                             item.is_order ? "orders(id, text)" : "users(id, name)",
-                             item.id,
-                             item.content()));
-  }
-
- private:
-  SqlSession session_;
-};
 
 // INSERT statements of so many rows each, for numbers from 1 to `last`.
 void insert_all(SqlSession& session,
@@ -99,7 +79,7 @@ void MysqlShop::create(std::uint64_t users, const Progress& progress) {
 }
 
 std::unique_ptr<ShopConnection> MysqlShop::connect() const {
-  return std::make_unique<Connection>(application_);
+  return std::make_unique<SqlConnection<SqlSession>>(application_);
 }
 
 std::uint64_t MysqlShop::largest_user() const {

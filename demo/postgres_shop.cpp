@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "harness/postgres_server.h"
+#include "sql_connection.h"
 
 namespace cuckooguard::demo {
 namespace {
@@ -13,28 +14,6 @@ namespace {
 using harness::PostgresSession;
 
 constexpr std::uint64_t kRowsPerTransaction = 50'000;
-
-class Connection : public ShopConnection {
- public:
-  explicit Connection(const std::string& login) : session_(login) {}
-
-  std::optional<std::string> find(const Item& item) override {
-    const auto rows =
-        session_.run(fmt::format("SELECT {} WHERE id = '{}'",
-                                 item.is_order ? "text FROM orders" : "name FROM users",
-                                 item.id));
-    return rows.empty() ? std::nullopt : rows.front().front();
-  }
-  void insert(const Item& item) override {
-    session_.run(fmt::format("INSERT INTO {} VALUES ('{}', '{}')",
-                             item.is_order ? "orders(id, text)" : "users(id, name)",
-                             item.id,
-                             item.content()));
-  }
-
- private:
-  PostgresSession session_;
-};
 
 // server_version is "15.14 (Debian 15.14-0+deb12u1)".
 std::string version_of(const std::string& login) {
@@ -71,7 +50,7 @@ void PostgresShop::create(std::uint64_t users, const Progress& progress) {
 }
 
 std::unique_ptr<ShopConnection> PostgresShop::connect() const {
-  return std::make_unique<Connection>(application_);
+  return std::make_unique<SqlConnection<PostgresSession>>(application_);
 }
 
 std::uint64_t PostgresShop::largest_user() const {
