@@ -237,9 +237,10 @@ TEST(AbsentReplyNames, that_do_not_exist_are_refused_with_their_place_and_the_ne
   write_whole_file(file, start + "    absent_reply: gozero\n");
   const Ended wrong = run_guard({"--check-config", "--config", file.string()});
   EXPECT_EQ(wrong.exit_code, kConfiguration);
-  EXPECT_EQ(wrong.standard_error,
-            file.string() +
-                ":7:19: absent_reply: \"gozero\" is no absent reply, did you mean \"go-zero\"?\n");
+  EXPECT_EQ(
+      wrong.standard_error,
+      file.string() +
+          ":7:19: absent_reply: \"gozero\" is not an absent reply, did you mean \"go-zero\"?\n");
   write_whole_file(file, start);
   const Ended missing = run_guard({"--check-config", "--config", file.string()});
   EXPECT_EQ(missing.exit_code, kConfiguration);

@@ -89,7 +89,7 @@ TEST_F(BadConfiguration, is_not_one_that_has_an_old_name_but_it_is_warned_of) {
   const Ended checked = run(yaml, {"--check-config"});
   EXPECT_EQ(checked.exit_code, 0) << checked.standard_error;
   EXPECT_THAT(checked.standard_error,
-              HasSubstr("bad.yaml:7:5: strict is called canonical_keys now"));
+              HasSubstr("bad.yaml:7:5: strict has been renamed to canonical_keys"));
   const Ended started = run(yaml);
   EXPECT_EQ(started.exit_code, kFailure) << "the port is taken";
   EXPECT_THAT(started.standard_error, HasSubstr(" warning event=renamed_setting what=\""));
@@ -136,19 +136,18 @@ TEST_F(BadConfiguration, is_found_by_check_config_without_running) {
   const Ended good = run(listen_on_taken_port(), {"--check-config"});
   EXPECT_EQ(good.exit_code, 0);
   EXPECT_EQ(good.standard_error, "");
-  EXPECT_THAT(
-      good.standard_output,
-      testing::EndsWith(": valid, but guards nothing: it has no namespaces, and no filters; "
-                        "Redis was not asked\n"));
+  EXPECT_THAT(good.standard_output,
+              testing::EndsWith(": valid, but guards nothing: it defines no namespaces and no "
+                                "filters; Redis was not contacted\n"));
   const Ended filters = run("filters: { allow_reserve: \"seen:{id}\" }\n", {"--check-config"});
-  EXPECT_THAT(filters.standard_output, testing::EndsWith(": fine; Redis was not asked\n"));
+  EXPECT_THAT(filters.standard_output, testing::EndsWith(": fine; Redis was not contacted\n"));
   const Ended with_source = run(
       listen_on_taken_port() + "sources: { shop: { type: sqlite, path: /nonexistent/shop.db } }\n",
       {"--check-config"});
   EXPECT_EQ(with_source.exit_code, 0);
   EXPECT_THAT(with_source.standard_output,
-              testing::EndsWith("filters; neither Redis nor the sources (shop) were asked; --plan "
-                                "asks the sources\n"));
+              testing::EndsWith("filters; neither Redis nor the sources (shop) were contacted; "
+                                "--plan checks the sources\n"));
 }
 
 TEST_F(BadConfiguration, a_password_that_cannot_be_read_is_told_by_check) {

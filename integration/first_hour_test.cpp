@@ -141,14 +141,15 @@ class FirstHour : public testing::Test {
 
   void settle_keys() {
     flags_["--table"] = "usr";
-    EXPECT_THAT(refusal(),
-                HasSubstr("no table \"usr\" that this user may read, did you mean "
-                          "\"user\"?"));
+    EXPECT_THAT(
+        refusal(),
+        HasSubstr(
+            "table \"usr\" does not exist, or this user may not read it, did you mean \"user\"?"));
     flags_["--table"] = "user";
     flags_["--example"] = "users:7";
     EXPECT_THAT(refusal(),
-                HasSubstr("\"users:7\" is none of these keys (user:{id:uint64}): at byte 4, before "
-                          "\"s:7\", the template has \":\""));
+                HasSubstr("\"users:7\" does not match the template user:{id:uint64}: at byte 4, "
+                          "before \"s:7\", the template has \":\""));
     flags_["--key"] = "users:{idd:uint64}";
     EXPECT_THAT(refusal(), HasSubstr("has no column `idd`, did you mean \"id\"?"));
     flags_["--key"] = "users:{id:uint64}";
@@ -276,10 +277,11 @@ TEST(FirstHourOfPeople, is_asked_for_on_a_terminal) {
   EXPECT_EQ(ended.exit_code, 0);
   EXPECT_THAT(ended.standard_output,
               AllOf(HasSubstr("\"nowhere\" has no port"),
-                    HasSubstr("no table \"users\" that this user may read, did you mean \"user\"?"),
+                    HasSubstr("table \"users\" does not exist, or this user may not read it, did "
+                              "you mean \"user\"?"),
                     HasSubstr("[user:{id:int64}]: "),
                     HasSubstr("Another table (Enter: none): "),
-                    HasSubstr("guard.yaml is written")));
+                    HasSubstr("guard.yaml. With it the guard observes")));
   EXPECT_THAT(read_whole_file(file), HasSubstr("\n  tag:\n    keys: \"tag:{name"));
   const Ended checked = run_guard({"plan", "--config", file});
   EXPECT_EQ(checked.exit_code, 0) << checked.standard_error << ended.standard_output;
@@ -330,15 +332,15 @@ TEST_F(FirstHourByFlags, may_begin_with_several_tables_and_add_more) {
                                "tag:new"});
   ASSERT_EQ(both.exit_code, 0) << both.standard_error;
   EXPECT_THAT(both.standard_output,
-              HasSubstr("The packaged service reads /etc/cuckooguard/cuckooguard.yaml alone"));
+              HasSubstr("The packaged service reads only /etc/cuckooguard/cuckooguard.yaml"));
   const std::string before = read_whole_file(file_);
   const Ended third =
       init({"--add", file_, "--table", "tag", "--key", "label:{name}", "--example", "label:new"});
   ASSERT_EQ(third.exit_code, 0) << third.standard_error;
-  EXPECT_THAT(third.standard_output, HasSubstr("has one namespace more"));
+  EXPECT_THAT(third.standard_output, HasSubstr("added one namespace, in observe mode"));
   const std::string after = read_whole_file(file_);
   EXPECT_GT(after.size(), before.size());
-  EXPECT_THAT(after, HasSubstr("# So many reads of absent keys")) << "comments stay";
+  EXPECT_THAT(after, HasSubstr("# Up to this many reads of absent keys")) << "comments stay";
   const Ended planned = run_guard({"plan", "--config", file_});
   EXPECT_EQ(planned.exit_code, 0) << planned.standard_error;
   EXPECT_THAT(planned.standard_output, ContainsRegex("user +user .*\ntag +tag .*\ntag_2 +tag "));
@@ -349,7 +351,7 @@ TEST_F(FirstHourByFlags, ends_at_an_example_that_no_row_has) {
       init_new({"--table", "user", "--key", "user:{id:uint64}", "--example", "user:987654321"});
   EXPECT_EQ(absent.exit_code, 1);
   EXPECT_THAT(absent.standard_error,
-              HasSubstr("\"user:987654321\" fits (user:{id:uint64}), but no row has this key"));
+              HasSubstr("\"user:987654321\" matches user:{id:uint64}, but its row does not exist"));
   EXPECT_FALSE(std::filesystem::exists(file_));
 }
 

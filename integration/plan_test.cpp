@@ -75,7 +75,7 @@ TEST_F(PlanOfMariaDb, checks_what_a_start_checks) {
       Guarded().yaml() + Guarded{.name = "guests", .keys = "guest:{id:uint64}"}.yaml();
   const std::string yaml = configuration(namespaces);
   EXPECT_THAT(plan_of(folder_, yaml).standard_output,
-              HasSubstr("Source shop was asked what a start asks"));
+              HasSubstr("Source shop: grants, settings and tables were checked"));
   run("REVOKE REPLICATION SLAVE ON *.* FROM guard@localhost");
   const Ended log = plan_of(folder_, yaml);
   EXPECT_EQ(log.exit_code, 1);

@@ -73,9 +73,9 @@ TEST_F(PostgresConnections, are_let_in_by_the_right_password_alone) {
   const TemporaryDirectory directory;
   by = login();
   by.password_file = directory.file("password");
-  EXPECT_THAT(Connection::open(by).error().what,
-              testing::EndsWith("no password supplied: " + by.password_file +
-                                " is empty or cannot be read"));
+  EXPECT_THAT(
+      Connection::open(by).error().what,
+      testing::EndsWith("no password supplied: " + by.password_file + " is empty or unreadable"));
   write_whole_file(by.password_file, "other\n");
   EXPECT_FALSE(Connection::open(by));
   write_whole_file(by.password_file, "word\n");

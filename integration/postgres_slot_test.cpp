@@ -375,10 +375,10 @@ TEST_F(PostgresSlot, is_listed_and_dropped_when_its_guard_has_gone) {
   EXPECT_EQ(dropped.exit_code, 0) << dropped.standard_error;
   EXPECT_EQ(dropped.standard_output, "dropped " + name + "\n");
   EXPECT_EQ(of_slots("count(*)"), "0");
-  EXPECT_EQ(ask({"list"}).standard_output, "no slots of guards\n");
+  EXPECT_EQ(ask({"list"}).standard_output, "the server has no slots of guards\n");
   const Ended unknown = ask({"drop", name});
   EXPECT_EQ(unknown.exit_code, 1);
-  EXPECT_THAT(unknown.standard_error, HasSubstr("there is no slot " + name));
+  EXPECT_THAT(unknown.standard_error, HasSubstr("no such slot: " + name));
 }
 
 }  // namespace

@@ -346,7 +346,8 @@ TEST_F(PostgresSource, is_planned_and_checked_as_a_start_does) {
   const Ended planned = run_guard({"plan", "--config", yaml});
   EXPECT_EQ(planned.exit_code, 0) << planned.standard_error;
   EXPECT_THAT(planned.standard_output, ContainsRegex("\nusers +user +~1,000 "));
-  EXPECT_THAT(planned.standard_output, HasSubstr("Source shop was asked what a start asks"));
+  EXPECT_THAT(planned.standard_output,
+              HasSubstr("Source shop: grants, settings and tables were checked"));
   EXPECT_EQ(run_guard({"check", "--config", yaml}).exit_code, 0);
   // As providers have it that do not let anybody ask for it.
   run("REVOKE EXECUTE ON FUNCTION pg_control_checkpoint() FROM PUBLIC");

@@ -280,7 +280,7 @@ TEST_F(PostgresTypes, another_placeholder_is_refused_before_anything_is_read) {
 TEST_F(PostgresTypes, why_another_spelling_passes_is_explained) {
   start();
   const std::string said = guard_->call({"GUARD.EXPLAIN", "days:20240229"});
-  EXPECT_THAT(said, HasSubstr("the value of {v:date} is not as PostgreSQL prints one"));
+  EXPECT_THAT(said, HasSubstr("the value of {v:date} is not spelled as PostgreSQL prints it"));
 }
 
 }  // namespace

@@ -84,10 +84,10 @@ TEST_F(Spine, refuses_a_configuration_that_asks_for_what_was_left_out) {
     return;
   }
   EXPECT_EQ(checked.exit_code, kConfiguration);
-  EXPECT_EQ(checked.standard_error,
-            file.string() +
-                ":2:17: type: sqlite: this program was built without sqlite "
-                "(CUCKOOGUARD_WITH_SQLITE)\n");
+  EXPECT_EQ(
+      checked.standard_error,
+      file.string() +
+          ":2:17: type: sqlite: this build does not include sqlite (CUCKOOGUARD_WITH_SQLITE)\n");
 }
 
 }  // namespace

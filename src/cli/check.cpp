@@ -19,9 +19,9 @@ namespace {
 // So that nobody takes it for more than it is.
 std::string not_asked(const config::Config& config) {
   const std::string sources = text::joined(config.sources, ", ", &config::Source::name);
-  return sources.empty() ? "Redis was not asked"
+  return sources.empty() ? "Redis was not contacted"
                          : "neither Redis nor the sources (" + sources +
-                               ") were asked; --plan asks the sources";
+                               ") were contacted; --plan checks the sources";
 }
 
 // Files are read at every connect, so that this is no error: who reads them may be somebody else.
@@ -47,7 +47,7 @@ std::vector<std::string> missing_passwords(const config::Config& config) {
 
 std::string verdict(const config::Config& config, bool lacks_passwords) {
   if (app::guards_nothing(config)) {
-    return "valid, but guards nothing: it has no namespaces, and no filters";
+    return "valid, but guards nothing: it defines no namespaces and no filters";
   }
   return lacks_passwords ? "valid, but a password is missing" : "fine";
 }
@@ -55,8 +55,10 @@ std::string verdict(const config::Config& config, bool lacks_passwords) {
 }  // namespace
 
 Parser Check::add(Parser app) {
-  return config.add_subcommand(
-      app, "check", "Check the configuration: 0 if it is valid, 78 with every error otherwise");
+  return config.add_subcommand(app,
+                               "check",
+                               "Check the configuration: exits with 0 if it is valid; otherwise "
+                               "lists every error and exits with 78");
 }
 
 int Check::run(const app::Guests& guests) const {

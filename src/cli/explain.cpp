@@ -43,7 +43,7 @@ void add_namespace(Lines& lines, const config::Namespace& space) {
 }
 
 void add_unguarded(Lines& lines, const keyspace::Keyspace& keyspace, std::string_view key) {
-  lines.add("namespace", "none: it is forwarded to Redis, and Redis's reply comes back");
+  lines.add("namespace", "none: reads of this key are forwarded to Redis");
   const keyspace::Misfit misfit = keyspace::misfit_of(keyspace, key);
   if (!misfit.nearest.empty()) {
     lines.add("nearest", misfit.nearest);
@@ -70,20 +70,20 @@ std::string sharers_of(const keyspace::Keyspace& keyspace,
 }  // namespace
 
 Parser Explain::add(Parser app) {
-  Parser command = app.add_subcommand(
-      "explain",
-      "Say what a Redis key is to the guard: its namespace and identity, or why it has none");
+  Parser command = app.add_subcommand("explain",
+                                      "Show how the guard interprets a Redis key: its namespace "
+                                      "and identity, or why no namespace matches");
   command.add_option("key", key, "KEY", "The Redis key").required();
   const Option config = command.add_option(
-      "--config", config_path, "FILE", "Explain by the templates of this configuration");
+      "--config", config_path, "FILE", "Explain the key by the templates in this configuration");
   const Option guard = command.add_option(
       "--address",
       into(address, config::parse_address),
       "ADDRESS",
-      "By a guard that runs there: what it would answer now, and why (GUARD.EXPLAIN)");
+      "Ask the guard running at this address what it would answer now, and why (GUARD.EXPLAIN)");
   guard.excludes(config);
   for (const Option option :
-       login.add(command, "Log in as this Redis user, who must be allowed to GET the key")) {
+       login.add(command, "Log in as this Redis user, which must be allowed to GET the key")) {
     option.needs(guard);
   }
   tls.add(command).needs(guard);
@@ -116,10 +116,10 @@ std::string explain_key(const config::Config& config, std::string_view key) {
   lines.add("template", keyspace.template_at(found.template_index).text());
   const std::string sharers = sharers_of(keyspace, found, key);
   if (!sharers.empty()) {
-    lines.add("shared", "rows of " + sharers + " can have this key, too");
+    lines.add("shared", "rows of " + sharers + " can have this key as well");
   }
   if (found.kind == Lookup::Kind::impossible) {
-    lines.add("identity", "none: no row can have such a value (canonical_keys: true)");
+    lines.add("identity", "none: no row can have this value (canonical_keys: true)");
   } else {
     const auto columns = keyspace.identity_columns(found.ns);
     const auto values = keyspace::values_of_identity(found.identity, columns.size());
@@ -136,7 +136,8 @@ std::expected<std::string, std::string> explain_key(const AskedGuard& guard, std
   auto connection = TRY(RedisCall::open(guard.address, guard.timeout, guard.tls, guard.login));
   const auto reply = TRY(connection.ask({"GUARD.EXPLAIN", key}));
   if (reply.kind != resp::Value::Kind::list || reply.list.size() % 2 != 0) {
-    return std::unexpected(guard.address.text() + ": this is not GUARD.EXPLAIN's reply");
+    return std::unexpected(guard.address.text() +
+                           ": the reply is not a GUARD.EXPLAIN reply; is this a guard?");
   }
   Lines lines;
   lines.add("key", printable(key));

@@ -51,11 +51,10 @@ class Text {
 
 void add_redis(Text& text, const Answers& answers) {
   text.add(
-      "# By `cuckooguard init`. Every other setting, with its default: cuckooguard.yaml, which "
-      "comes "
-      "with the guard.\n"
+      "# Written by `cuckooguard init`. The packaged cuckooguard.yaml documents every setting and "
+      "its default.\n"
       "\n"
-      "# Where applications connect, instead of to Redis.\n");
+      "# Applications connect here instead of to Redis.\n");
   text.add("listen", "--listen");
   text.add("\nupstream:\n");
   text.add("  address", "--redis");
@@ -64,7 +63,9 @@ void add_redis(Text& text, const Answers& answers) {
   }
   const bool logs_in = !answer_to(answers, "--redis-password-file").empty();
   if (logs_in || !answer_to(answers, "--redis-user").empty()) {
-    text.add("  # The guard's own login, by which it asks what other users may do.\n  control:\n");
+    text.add(
+        "  # The guard's own login, with which it reads the permissions of other users.\n"
+        "  control:\n");
     text.add("    username", "--redis-user");
     text.add_password("    ", "--redis-password-file");
   }
@@ -110,7 +111,8 @@ std::string namespace_text(const Answers& answers,
     text.add(inner + indent + "table", "--table");
   }
   if (answers.contains("--db")) {
-    text.add(inner + "# Clients that have selected another database of Redis are forwarded.\n");
+    text.add(inner +
+             "# Commands of clients that have selected another Redis database are forwarded.\n");
     text.add(inner + "db", "--db");
   }
   return text.take();
@@ -129,22 +131,21 @@ void add_namespaces(Text& text, std::span<const Answers> spaces) {
     }
   }
   text.add(
-      "    # observe: all is forwarded, and what would have been answered is counted and "
-      "compared.\n"
-      "    # When GUARD.INFO advises it: enforce, with an absent_reply; `cuckooguard presets` "
-      "lists "
-      "those of frameworks.\n"
+      "    # observe: forwards everything, counts the reads it would have answered, and compares "
+      "them with Redis.\n"
+      "    # Switch to enforce, with an absent_reply, when GUARD.INFO advises it. `cuckooguard "
+      "presets` lists\n"
+      "    # absent replies by framework.\n"
       "    mode: observe\n"
       "    #absent_reply: nil\n"
-      "    # So many reads of absent keys per second are forwarded all the same. Your database can "
-      "bear "
-      "a few look-ups of\n"
-      "    # rows that do not exist, and until there are more the application cannot tell that the "
-      "guard is there. 0: all\n"
-      "    # absent keys are answered.\n"
+      "    # Up to this many reads of absent keys per second are still forwarded. Your database "
+      "can handle a few look-ups\n"
+      "    # of rows that do not exist, and below this rate the application cannot notice the "
+      "guard. 0: the guard answers\n"
+      "    # all reads of absent keys.\n"
       "    tolerate: 10/s\n"
       "\n"
-      "# A page for people, metrics and health.\n"
+      "# Status page, metrics and health checks.\n"
       "#admin: { address: 127.0.0.1:9180 }\n");
 }
 
@@ -236,7 +237,8 @@ std::expected<std::string, std::string> with_namespaces(std::string_view yaml,
     const std::string_view rest = section->substr(kSection.size());
     if (!is_blank(rest.substr(0, rest.find('#')))) {
       return std::unexpected(
-          "`namespaces` stands in braces: write it with a line for each setting");
+          "cannot extend `namespaces`, which is written in braces: rewrite it in block style, one "
+          "setting per line");
     }
     gap = behind_section(yaml, std::span(section, lines.end()));
   }

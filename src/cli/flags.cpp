@@ -22,7 +22,7 @@ std::expected<config::Override, std::string> override_of(const std::string& sett
 
 Option ConfigFlags::add_file(Parser command) {
   return command.add_option(
-      "--config", path, "FILE", "The configuration, YAML; `cuckooguard init` writes one");
+      "--config", path, "FILE", "Configuration file (YAML); `cuckooguard init` writes one");
 }
 
 Parser ConfigFlags::add_subcommand(Parser app, const char* name, const char* what) {
@@ -41,7 +41,7 @@ void ConfigFlags::add_overrides(Parser command) {
           return Taken{};
         },
         type,
-        std::string(setting) + ", instead of what the configuration says");
+        std::string(setting) + "; overrides the configuration");
   };
   add("--listen", "listen.address", "ADDRESS");
   add("--upstream", "upstream.address", "ADDRESS");
@@ -53,19 +53,20 @@ void ConfigFlags::add_overrides(Parser command) {
         return {};
       },
       "KEY=VALUE",
-      "Another setting, by the path of its key: --set limits.max_clients=500");
+      "Override any setting by its path, such as --set limits.max_clients=500");
 }
 
 Parser SourceFlags::add(Parser command) {
-  command.add_option("--config", config_path, "FILE", "The configuration").required();
-  command.add_option("--source", name, "NAME", "The source, if there are several");
+  command.add_option("--config", config_path, "FILE", "Configuration file").required();
+  command.add_option("--source", name, "NAME", "Source to use, if the configuration has several");
   return command;
 }
 
 std::expected<config::Config, std::string> SourceFlags::load(const config::Built& built) const {
   auto config = config::load_config(config_path, config::process_environment(), {}, built);
   if (!config) {
-    return std::unexpected(config_path + " cannot be used: see cuckooguard check --config " +
+    return std::unexpected(config_path +
+                           " is not valid; for its errors run: cuckooguard check --config " +
                            config_path);
   }
   return *std::move(config);
@@ -79,14 +80,15 @@ std::expected<const config::Source*, std::string> SourceFlags::choose(
   for (const config::Source& source : config.sources) {
     if (fits(source) && (name.empty() || source.name == name)) {
       if (found != nullptr) {
-        return std::unexpected(fmt::format("several sources are {}; name one by --source", what));
+        return std::unexpected(
+            fmt::format("several sources are {}; choose one with --source", what));
       }
       found = &source;
     }
   }
   if (found == nullptr) {
     return std::unexpected(name.empty() ? fmt::format("no source is {}", what)
-                                        : fmt::format("{} is no source {}", name, what));
+                                        : fmt::format("{} is not a source {}", name, what));
   }
   return found;
 }
@@ -96,14 +98,14 @@ Option TlsFlags::add(Parser command, const char* key_flag) {
   const auto add_file = [&](const char* name, std::string& file, const char* what) {
     return command.add_option(name, file, "FILE", what).needs(flag);
   };
-  add_file("--cacert", tls.ca, "Whose certificates are trusted; else those of the system's");
-  const Option cert = add_file("--cert", tls.cert, "A certificate to show");
-  const Option key = add_file(key_flag, tls.key, "Its key");
+  add_file("--cacert", tls.ca, "CA certificates to trust (default: the system's)");
+  const Option cert = add_file("--cert", tls.cert, "Client certificate");
+  const Option key = add_file(key_flag, tls.key, "Key of the client certificate");
   cert.needs(key);
   key.needs(cert);
   command
       .add_option(
-          "--sni", tls.server_name, "NAME", "Name the certificate must match, if not the host")
+          "--sni", tls.server_name, "NAME", "Server name to send and verify, if not the host")
       .needs(flag);
   command.add_flag("!--insecure", tls.verify, "Do not verify the certificate").needs(flag);
   return flag;
@@ -114,7 +116,7 @@ std::array<Option, 2> Login::add(Parser command, const char* what) {
           command.add_option("--password-file",
                              password_file,
                              "FILE",
-                             "File whose first line is the password; default: REDISCLI_AUTH")};
+                             "File whose first line is the password (default: REDISCLI_AUTH)")};
 }
 
 Login Login::with_environment() const {
@@ -126,7 +128,7 @@ Login Login::with_environment() const {
 std::expected<std::vector<std::string>, std::string> Login::words() const {
   const std::string word = config::password_of(password_file, password);
   if (word.empty() && !password_file.empty()) {
-    return std::unexpected(password_file + ": its first line must be the password");
+    return std::unexpected(password_file + ": the first line must contain the password");
   }
   if (word.empty()) {
     if (!user.empty()) {

@@ -102,7 +102,8 @@ std::vector<std::string> try_redis(const config::Upstream& redis) {
       answers.refused.push_back({.question = question, .error = error});
     } else if (question == Question::users && !error.empty()) {
       return {error,
-              "if it cannot tell what its users may do: --acl trust, if all may read the keys"};
+              "if this Redis cannot report what its users may do, and all of them may read the "
+              "keys, use --acl trust"};
     }
     if (question == Question::takes_writes && reply->kind == resp::Value::Kind::text) {
       answers.is_cluster = reply->text.contains("cluster_enabled:1");
@@ -124,34 +125,39 @@ struct Question {
   const char* otherwise = nullptr;  // what holds without an answer; null: there must be one
 };
 
-constexpr const char* kPasswordFile = "File whose first line is its password (empty: none)";
+constexpr const char* kPasswordFile = "File whose first line is the password (empty: no password)";
 
 constexpr std::array kAboutRedis{
     Question{"--redis", "ADDRESS", "Address of Redis", "127.0.0.1:6379"},
-    Question{"--redis-user", "NAME", "The guard's own user of Redis (empty: the default one)", ""},
+    Question{"--redis-user", "NAME", "Redis user for the guard (empty: the default user)", ""},
     Question{"--redis-password-file", "FILE", kPasswordFile, ""},
-    Question{"--listen", "ADDRESS", "Where applications will connect instead", "127.0.0.1:6380"}};
+    Question{"--listen",
+             "ADDRESS",
+             "Address where applications will connect instead of to Redis",
+             "127.0.0.1:6380"}};
 constexpr std::array kAboutType{
     Question{"--type",
              "TYPE",
-             "Where the rows are (mysql, which is MariaDB as well; postgres; sqlite; file)"}};
+             "Where the rows are stored: mysql (also for MariaDB), postgres, sqlite or file"}};
 constexpr const char* kPostgresAddress = "127.0.0.1:5432";
 constexpr std::array kAboutServer{
-    Question{"--database-address", "ADDRESS", "Address of the database's server", "127.0.0.1:3306"},
-    Question{"--database-user", "NAME", "Its user for the guard", "guard"},
+    Question{"--database-address", "ADDRESS", "Address of the database server", "127.0.0.1:3306"},
+    Question{"--database-user", "NAME", "Database user for the guard", "guard"},
     Question{"--database-password-file", "FILE", kPasswordFile, ""},
     Question{"--database", "NAME", "Name of the database"}};
 constexpr std::array kAboutSchema{
-    Question{"--schema", "NAME", "Schema of the database that has the tables", "public"}};
+    Question{"--schema", "NAME", "Schema that contains the tables", "public"}};
 constexpr std::array kAboutFile{
-    Question{"--path", "FILE", "The SQLite database, or the file of values"}};
+    Question{"--path", "FILE", "Path of the SQLite database, or of the file of values"}};
 constexpr std::array kAboutTable{
-    Question{"--table", "TABLE", "Table whose rows the keys are made of"}};
+    Question{"--table", "TABLE", "Table whose rows the Redis keys are built from"}};
 constexpr std::array kAboutKeys{
-    Question{"--key", "TEMPLATE", "Keys that are made of a row, such as user:{id:uint64}"},
-    Question{"--db", "N", "Number of Redis's database with them, as in redis://HOST/1", "0"},
-    Question{
-        "--example", "KEY", "A key as the application reads it, to try that on (empty: none)", ""}};
+    Question{"--key", "TEMPLATE", "Template of the Redis keys of a row, such as user:{id:uint64}"},
+    Question{"--db", "N", "Redis database number of these keys, as in redis://HOST/1", "0"},
+    Question{"--example",
+             "KEY",
+             "An existing key that the application reads, to test the template with (empty: none)",
+             ""}};
 
 constexpr Question kAnotherTable{"--table", "TABLE", "Another table (Enter: none)", ""};
 
@@ -190,14 +196,16 @@ class Interview {
   // The exit code.
   int hold() {
     if (flags_.keys.size() > std::max<std::size_t>(1, flags_.tables.size())) {
-      throw Unanswered("a --key is of the --table at the same place, and there are more keys");
+      throw Unanswered(
+          "each --key belongs to the --table at the same position, and there are more keys than "
+          "tables");
     }
     if (!flags_.added_to.empty()) {
       return add();
     }
     if (!flags_.force && std::filesystem::exists(flags_.output)) {
       fmt::print(stderr,
-                 "cuckooguard: {} is there already; --force overwrites it, --output writes another "
+                 "cuckooguard: {} already exists; --force overwrites it, --output writes another "
                  "file, --add adds namespaces to it\n",
                  flags_.output);
       return kExitFailure;
@@ -205,7 +213,7 @@ class Interview {
     const auto file = std::filesystem::absolute(flags_.output);
     const auto place = std::filesystem::exists(file) ? file : file.parent_path();
     if (::access(place.c_str(), W_OK) != 0) {  // before anybody has answered anything
-      fmt::print(stderr, "cuckooguard: {} is missing or cannot be written\n", place.string());
+      fmt::print(stderr, "cuckooguard: {} does not exist or is not writable\n", place.string());
       return kExitFailure;
     }
     const bool redis = settle(Part::redis, kAboutRedis, [this] { return about_redis(); });
@@ -316,7 +324,7 @@ class Interview {
       if (words.empty() || terminal_ == nullptr) {
         return words.empty();
       }
-      fmt::print("Once more; Enter keeps an answer, - empties it.\n");
+      fmt::print("Please answer again; Enter keeps an answer, - clears it.\n");
     }
   }
 
@@ -343,7 +351,7 @@ class Interview {
     const bool may_be_variable = is_password(question.flag);
     fmt::print("{}{}{}: ",
                question.what,
-               may_be_variable ? ", or $NAME of a variable that has it" : "",
+               may_be_variable ? ", or $NAME of an environment variable that holds it" : "",
                otherwise.empty() ? "" : fmt::format(" [{}]", otherwise));
     std::fflush(stdout);
     std::string line;
@@ -357,8 +365,9 @@ class Interview {
   std::string ask(const Question& question) const {
     const auto otherwise = preset(question);
     if (terminal_ == nullptr && !otherwise) {
-      throw Unanswered(fmt::format(
-          "{} is missing, and there is no terminal to ask at: {}", question.flag, question.what));
+      throw Unanswered(fmt::format("{} is missing, and there is no terminal to ask for it: {}",
+                                   question.flag,
+                                   question.what));
     }
     std::string line;
     while (terminal_ != nullptr) {
@@ -392,7 +401,8 @@ class Interview {
     const std::string file = answer(flag);
     const bool is_there =
         file.empty() || is_variable(file) || !config::password_of(file, "").empty();
-    return is_there ? Words() : Words{fmt::format("{}: no password can be read there", flag)};
+    return is_there ? Words()
+                    : Words{fmt::format("{}: cannot read a password from this file", flag)};
   }
 
   Words about_redis() const {
@@ -443,12 +453,11 @@ class Interview {
       return {};
     }
     const std::string wanted = answer("--table");
-    return {
-        fmt::format("there is no table {} that this user may read{}",
-                    text::printable(wanted),
-                    answer("--type") == "postgres" && wanted.contains('.')
-                        ? "; the schema is a setting of the source (--schema), and no part of it"
-                        : config::suggestion(wanted, tables_, &source::KeyedTable::name))};
+    return {fmt::format("table {} does not exist, or this user may not read it{}",
+                        text::printable(wanted),
+                        answer("--type") == "postgres" && wanted.contains('.')
+                            ? "; set the schema with --schema and leave it out of the table name"
+                            : config::suggestion(wanted, tables_, &source::KeyedTable::name))};
   }
 
   Words about_keys() {
@@ -478,7 +487,7 @@ class Interview {
     keyspace::IdentityBuffer scratch;
     const keyspace::Lookup found = keyspace.match(example, scratch);
     if (found.kind == keyspace::Lookup::Kind::unguarded) {
-      return {fmt::format("{} is none of these keys ({}): {}",
+      return {fmt::format("{} does not match the template {}: {}",
                           text::printable(example),
                           answer("--key"),
                           keyspace::misfit_of(keyspace, example).why)};
@@ -494,8 +503,8 @@ class Interview {
       return {};
     }
     return {
-        fmt::format("{} fits ({}), but no row has this key: give one of a row that is there, "
-                    "so that you see that the keys are these",
+        fmt::format("{} matches {}, but its row does not exist: enter a key of an existing row, to "
+                    "confirm that the template is right",
                     text::printable(example),
                     answer("--key"))};
   }
@@ -507,27 +516,27 @@ class Interview {
     const auto how = is_added || flags_.force ? std::ios::out : std::ios::out | std::ios::noreplace;
     std::ofstream file(path, how);
     if (!yaml || !(file << *yaml << std::flush)) {
-      fmt::print(stderr, "cuckooguard: {} cannot be written\n", path);
+      fmt::print(stderr, "cuckooguard: cannot write {}\n", path);
       return kExitFailure;
     }
     if (is_added) {
       fmt::print(
-          "{} has {} more, which observe. A guard that has it reads it again by SIGHUP, as by\n"
+          "{}: added {}, in observe mode. A running guard loads the change on SIGHUP:\n"
           "  systemctl reload cuckooguard\n",
           path,
           spaces_.size() == 1 ? "one namespace" : fmt::format("{} namespaces", spaces_.size()));
       return 0;
     }
     fmt::print(
-        "{0} is written: it observes, and answers nothing yet. Next:\n"
+        "Wrote {0}. With it the guard observes and answers nothing yet. Next:\n"
         "  cuckooguard --config {0}\n"
-        "{2}"
-        "Applications then connect to {1}, and GUARD.INFO there tells what it sees.\n",
+        "{2}Then connect applications to {1}; GUARD.INFO there reports what the guard observes.\n",
         path,
         answer("--listen"),
         std::filesystem::absolute(path).lexically_normal() == kOfService
             ? ""
-            : fmt::format("(The packaged service reads {} alone: --output.)\n", kOfService));
+            : fmt::format("(The packaged service reads only {}; write it there with --output.)\n",
+                          kOfService));
     return 0;
   }
 
@@ -548,8 +557,8 @@ class Interview {
 Parser Init::add(Parser app) {
   Parser command = app.add_subcommand(
       "init",
-      "Ask for Redis, database, table and keys, try them, say what is missing there, and write a "
-      "configuration that observes; what a flag says is not asked");
+      "Ask for Redis, database, table and keys, test the access, list what is missing, and write a "
+      "configuration in observe mode; answers given as flags are not asked for");
   const auto add = [&](const std::string& name,
                        const std::string& answer,
                        const char* type,
@@ -581,7 +590,7 @@ Parser Init::add(Parser app) {
         add(flag.substr(0, flag.size() - 4) + "env",
             flag,
             "NAME",
-            "The variable that has that password, instead of a file",
+            "Environment variable that holds this password, instead of a file",
             true);
       }
     }
@@ -594,15 +603,21 @@ Parser Init::add(Parser app) {
   add("--acl",
       "--acl",
       "ask|trust",
-      "trust: all users of Redis may read the keys, and it is not asked");
-  const Option file = command.add_option("--output", output, "FILE", "The configuration to write")
+      "trust: assume that all Redis users may read the keys, and do not ask Redis");
+  const Option file = command.add_option("--output", output, "FILE", "Configuration file to write")
                           .otherwise(output);
-  const Option overwrite = command.add_flag("--force", force, "Overwrite it");
+  const Option overwrite = command.add_flag("--force", force, "Overwrite the file");
   const Option addition =
-      command.add_option("--add", added_to, "FILE", "Add namespaces to this configuration instead")
+      command
+          .add_option(
+              "--add", added_to, "FILE", "Add namespaces to this existing configuration instead")
           .excludes(file)
           .excludes(overwrite);
-  command.add_option("--source", source, "NAME", "Its source, if there are several")
+  command
+      .add_option("--source",
+                  source,
+                  "NAME",
+                  "Source of the added namespaces, if the configuration has several")
       .needs(addition);
   return command;
 }

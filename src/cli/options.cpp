@@ -22,14 +22,14 @@ struct MainFlags {
   void add(Parser app) {
     app.add_flag("--version", version, "Print the versions of this build and its libraries");
     serve.config.add_file(app);
-    const Option checking = app.add_flag("--check-config", check, "As the subcommand check");
+    const Option checking = app.add_flag("--check-config", check, "Same as the subcommand check");
     const Option printing =
-        app.add_flag("--print-config", print_config, "As the subcommand print-config");
-    const Option planning = app.add_flag("--plan", plan, "As the subcommand plan");
+        app.add_flag("--print-config", print_config, "Same as the subcommand print-config");
+    const Option planning = app.add_flag("--plan", plan, "Same as the subcommand plan");
     app.add_flag("--strict-start",
                  serve.strict_start,
-                 "End with 78 if a source cannot be read as it is; else its namespaces pass, and "
-                 "it is tried again");
+                 "Exit with 78 if a source is unreadable at startup (default: its namespaces pass "
+                 "all keys and it is retried)");
     printing.excludes(checking);
     planning.excludes(checking).excludes(printing);
     serve.config.add_overrides(app);
@@ -67,9 +67,8 @@ int PrintConfig::run(const app::Guests& guests) const {
   }
   constexpr std::size_t kPathBytesMax = 4096;
   fmt::print(
-      "# What is in force with {}.\n"
-      "# Each setting is followed by where it comes from. What stands behind a # has no value, or "
-      "is a secret.\n"
+      "# Effective configuration of {}.\n"
+      "# Each setting is followed by its origin. Commented settings have no value, or are secret.\n"
       "{}",
       text::printable(config.path, kPathBytesMax),
       config::print_settings(read->settings));
@@ -86,10 +85,9 @@ std::optional<Command> parse_options(int argc,
                                      const char* const* argv,
                                      const Program& program,
                                      int& exit_code) {
-  CommandLine line(
-      "cuckooguard",
-      "A sidecar in front of Redis that answers reads of keys which exist nowhere, so that they "
-      "reach neither Redis nor the database.");
+  CommandLine line("cuckooguard",
+                   "A sidecar in front of Redis. It answers reads of keys that cannot exist "
+                   "itself, so that they reach neither Redis nor the database.");
   const Parser app = line.parser();
   MainFlags flags;
   flags.add(app);

@@ -42,15 +42,18 @@ std::expected<std::string, std::string> ask(const Ping& options) {
 
 Parser Ping::add(Parser app) {
   Parser command = app.add_subcommand(
-      "ping", "Send PING to a guard or a Redis: 0 if anything is replied, else 1");
+      "ping", "Send PING to a guard or a Redis: exits with 0 if it replies, with 1 if not");
   command
       .add_option(
           "address", into(address, config::parse_address), "ADDRESS", "host:port or unix:/path")
       .otherwise(address.text());
   command
-      .add_option("--timeout", into(timeout, parse_timeout), "DURATION", "To connect, and to reply")
+      .add_option("--timeout",
+                  into(timeout, parse_timeout),
+                  "DURATION",
+                  "Time limit for the connect and for the reply")
       .otherwise("2s");
-  command.add_flag("--alive", alive, "Ask the guard itself, in whatever state Redis is");
+  command.add_flag("--alive", alive, "Ping the guard itself, whatever the state of Redis");
   tls.add(command);
   return command;
 }
@@ -69,7 +72,7 @@ std::expected<std::string, std::string> ping(const Ping& options) {
   }
   if (text && options.alive && is_unknown_there(*text)) {
     return std::unexpected(
-        fmt::format("{}: no guard that knows --alive: {}", options.address.text(), *text));
+        fmt::format("{}: not a guard, or too old for --alive: {}", options.address.text(), *text));
   }
   return text ? std::expected<std::string, std::string>(*text + "\n") : text;
 }

@@ -144,10 +144,10 @@ std::string fleet_text(const Plan& plan, unsigned followers) {
   constexpr std::uint64_t kBytesOfAFollower = 500;
   constexpr double kCoreOfAFollower = 0.00025;
   return fmt::format(
-      "A fleet of {} followers (--guards): the database has two guards with two connections each. "
-      "Redis keeps {} of snapshots, twice that while there are new ones, and {} for followers, and "
-      "some {:.1f} % of one of its cores; each follower is sent some 4 kB/s, and 8 to 24 bytes a "
-      "changed row.\n",
+      "A fleet of {} followers (--guards): the database serves two builders with two connections "
+      "each. Redis stores {} of snapshots (twice that while new ones are written) and {} for "
+      "followers, and spends about {:.1f} % of one core. Each follower receives about 4 kB/s, plus "
+      "8 to 24 bytes per changed row.\n",
       followers,
       bytes_text(plan.in_redis),
       bytes_text(kBytesOfAFollower * followers),
@@ -159,12 +159,12 @@ std::string tolerated_text(double per_second, unsigned guards) {
   if (per_second == 0) {
     return "";
   }
-  std::string text = fmt::format("Database look-ups tolerated (tolerate): {} per guard",
-                                 config::text_of_rate(per_second));
-  text +=
-      guards == 1
-          ? "; with N guards N times as many: --guards N"
-          : fmt::format("; with {} guards {}", guards, config::text_of_rate(per_second * guards));
+  std::string text = fmt::format(
+      "Tolerated look-ups of absent rows that reach the database (tolerate): {} per guard",
+      config::text_of_rate(per_second));
+  text += guards == 1
+              ? "; N guards tolerate N times as many (--guards N)"
+              : fmt::format("; {} guards: {}", guards, config::text_of_rate(per_second * guards));
   return text + ".\n";
 }
 
@@ -172,8 +172,10 @@ std::string tolerated_text(double per_second, unsigned guards) {
 
 Parser ShowPlan::add(Parser app) {
   Parser command = config.add_subcommand(
-      app, "plan", "Count the rows of every source, and print the memory their filters will need");
-  command.add_option("--guards", guards, "N", "How many guards have this configuration")
+      app,
+      "plan",
+      "Count the rows of every source, and print how much memory their filters will need");
+  command.add_option("--guards", guards, "N", "Number of guards that run with this configuration")
       .within(1, kGuardsMax)
       .otherwise(std::to_string(guards));
   return command;
@@ -233,13 +235,15 @@ std::string describe(const Plan& plan, unsigned guards) {
   rows.push_back({"all", "", "", "", bytes_text(plan.steady), bytes_text(plan.rebuild)});
   std::string text = aligned(rows);
   if (has_estimates) {
-    text += "~ is the server's own estimate, which may be far off just after it has started.\n";
+    text += "~ marks the server's own estimate, which may be far off shortly after its start.\n";
   }
   if (has_unknown) {
-    text += "? is known to Redis only, where the filter is, and not in the sum.\n";
+    text +=
+        "? marks filters that are in Redis: their size is not known here and not included in the "
+        "sum.\n";
   }
   text +=
-      fmt::format("Beside that up to {} for keys written through the guard (overlay.max_keys).\n",
+      fmt::format("In addition, up to {} for keys written through the guard (overlay.max_keys).\n",
                   bytes_text(plan.overlays));
   text += tolerated_text(plan.tolerated, guards);
   if (plan.is_published) {
@@ -247,7 +251,7 @@ std::string describe(const Plan& plan, unsigned guards) {
   }
   for (const std::string& source : plan.checked) {
     text += fmt::format(
-        "Source {} was asked what a start asks: its grants, settings and tables will do.\n",
+        "Source {}: grants, settings and tables were checked as at startup and are sufficient.\n",
         source);
   }
   return text;

@@ -16,22 +16,22 @@ using config::AbsentPreset;
 using config::TimeField;
 
 constexpr std::string_view kBegin =
-    R"(absent_reply of a namespace: what GET, MGET and GETEX of a key get whose row cannot exist. Each framework takes
-these bytes for its own "no such row", and does not ask the database. Other reads are answered as for a missing key.
+    R"(absent_reply of a namespace: the reply to GET, MGET and GETEX for a key whose row cannot exist. Each framework reads
+these bytes as its own "no such row" and does not ask the database. Other reads are answered as for a missing key.
 
 nil
   bytes      none: Redis's own null
-  watch out  an application that gets it asks its database: only Redis is relieved
+  caution    an application that receives it asks its database, so only Redis is relieved
 
 bytes:TEXT
-  bytes      TEXT as it stands, such as "bytes:__ABSENT__"; "bytes:null" for code that caches JSON
-  watch out  for a cache layer of your own: it must not ask the database when it reads them. Try
-             it without the guard: redis-cli SET user:<an id that does not exist> null EX 60, and
-             load the page of that user
+  bytes      TEXT, unchanged, such as "bytes:__ABSENT__"; "bytes:null" for code that caches JSON
+  caution    for your own cache layer, which must not ask the database when it reads these bytes.
+             To test it without the guard: redis-cli SET user:<an id that does not exist> null EX 60,
+             then load the page of that user
 
 hex:DIGITS
-  bytes      those digits, such as "hex:4a953a80"
-  watch out  as above
+  bytes      the bytes with these hexadecimal digits, such as "hex:4a953a80"
+  caution    as above
 
 )";
 
@@ -60,7 +60,7 @@ std::string words_for(const TimeField& time) {
 
 std::string bytes_of(const AbsentForm& form) {
   if (form.bytes.empty()) {
-    return "none: a string of length 0";
+    return "none: the empty string";
   }
   std::string text;
   std::size_t at = 0;
@@ -77,7 +77,7 @@ std::string bytes_of(const AbsentForm& form) {
 
 Parser ListPresets::add(Parser app) {
   return app.add_subcommand("presets",
-                            "List what absent_reply can be, and which framework reads it");
+                            "List the values of absent_reply, and the framework that reads each");
 }
 
 int ListPresets::run() const {
@@ -88,8 +88,13 @@ std::string list_presets() {
   std::string text(kBegin);
   for (const AbsentPreset& preset : config::absent_presets()) {
     fmt::format_to(std::back_inserter(text),
-                   "{}\n  bytes      {}\n  framework  {}\n  constant   {}\n  keys       {}\n"
-                   "  watch out  {}\n\n",
+                   "{}\n"
+                   "  bytes      {}\n"
+                   "  framework  {}\n"
+                   "  constant   {}\n"
+                   "  keys       {}\n"
+                   "  caution    {}\n"
+                   "\n",
                    preset.name,
                    bytes_of(preset.forms.front()),
                    preset.framework,

@@ -58,34 +58,32 @@ constexpr AbsentForm kGormCache[] = {{"recordNotFound"sv}};
 
 constexpr AbsentPreset kPresets[] = {
     {.name = "empty",
-     .framework =
-         "code written by hand that caches \"\" for \"no such row\"; go-redis/cache (Once)",
+     .framework = "your own code, if it caches \"\" for \"no such row\"; go-redis/cache (Once)",
      .constant = "go-redis/cache 6cf87880, cache.go:370 (len(b) == 0)",
-     .keys = "as the code says, such as cache:shop:{id}",
-     .caution = "code that takes an empty string for a miss asks the database all the same; so "
-                "does go-zero",
+     .keys = "as in your code, such as cache:shop:{id}",
+     .caution =
+         "code that treats an empty string as a miss still asks the database; go-zero does so",
      .forms = kEmpty},
     {.name = "go-zero",
      .framework = "go-zero: stores/cache, sqlc, monc",
      .constant = "go-zero 11f21098, core/stores/cache/cachenode.go:21 (notFoundPlaceholder)",
      .keys = "cache:{db}:{table}:{column}:{value}, as goctl writes them; without a db "
              "cache:{table}:...",
-     .caution =
-         "what it cannot read it deletes, and asks the database: no other preset will do. Its "
-         "Insert deletes the "
-         "row's keys before a transaction commits: overlay.ttl must be longer than that takes",
+     .caution = "go-zero deletes values that it cannot parse and asks the database, so no other "
+                "preset works. Its Insert deletes the row's keys before the transaction commits: "
+                "set overlay.ttl longer than your transactions take",
      .forms = kStar},
     {.name = "jetcache-go",
      .framework = "jetcache-go (mgtv-tech)",
      .constant = "jetcache-go 1dc55c63, cache.go (notFoundPlaceholder)",
      .keys = "the key as given; {key}:{id} by MGet",
-     .caution = "the application gets the error that it has set by WithErrNotFound",
+     .caution = "the application gets the error that it set with WithErrNotFound",
      .forms = kStar},
     {.name = "sponge",
      .framework = "sponge (go-dev-frame, zhufuyi)",
      .constant = "sponge 09058691, pkg/cache/cache.go:18 (NotFoundPlaceholder), redis.go:78",
      .keys = "{prefix}:{key}, such as user:{id}",
-     .caution = "Get returns ErrPlaceholder; older versions take it for a miss in MultiGet",
+     .caution = "Get returns ErrPlaceholder; MultiGet of older versions treats it as a miss",
      .forms = kSponge},
     {.name = "spring",
      .framework = "Spring Cache with RedisCacheManager, any value serializer",
@@ -100,10 +98,9 @@ constexpr AbsentPreset kPresets[] = {
      .constant =
          "jetcache 55edc37b, SerialPolicy.java:31 (0x4A953A80), CacheValueHolder (serialVersionUID "
          "-7973743507831565203)",
-     .keys = "{name}{key}, such as user.{id}; before 2.7 with the area before it",
-     .caution = "expires 5 s after it was sent, also in a local cache, by the clock of this "
-                "machine; not for a "
-                "valueDecoder of your own",
+     .keys = "{name}{key}, such as user.{id}; before 2.7 prefixed with the area",
+     .caution = "expires 5 s after it is sent, also in a local cache, by the clock of this "
+                "machine; does not work with a custom valueDecoder",
      .forms = kJetcache},
     {.name = "django",
      .framework = "Django's RedisCache, django-redis; with pickle, which is their default",
@@ -111,53 +108,52 @@ constexpr AbsentPreset kPresets[] = {
                  "django-redis 755dfb24, "
                  "serializers/pickle.py",
      .keys = "{KEY_PREFIX}:{VERSION}:{key}, such as :1:user:{id}",
-     .caution = "get_or_set stops there; code that asks `cache.get(key) is None` still asks the "
-                "database. With a JSON "
-                "serializer: \"bytes:null\"",
+     .caution = "get_or_set does not ask the database; code that tests `cache.get(key) is None` "
+                "still does. With a JSON serializer use \"bytes:null\"",
      .forms = kDjango},
     {.name = "symfony",
      .framework = "Symfony Cache, RedisAdapter, with or without igbinary",
      .constant = "symfony/cache 20021102, Marshaller/DefaultMarshaller.php (unmarshall)",
-     .keys = "{namespace}:{item}; a pool of the framework has a hash for its namespace: redis-cli "
-             "--scan shows it",
-     .caution = "get() returns null without its callback; a tag-aware pool takes it for a miss",
+     .keys = "{namespace}:{item}; the namespace of a framework pool is a hash: find it with "
+             "redis-cli --scan",
+     .caution =
+         "get() returns null without calling its callback; a tag-aware pool treats it as a miss",
      .forms = kSymfony},
     {.name = "hyperf",
      .framework = "Hyperf, #[Cacheable] with PhpSerializerPacker",
      .constant = "hyperf/cache, Driver/RedisDriver.php (fetch), Aspect/CacheableAspect.php",
      .keys = "c:{prefix}:{value}; c: is the prefix in config/autoload/cache.php",
-     .caution = "with another packer \"no such row\" has other bytes: write them as \"hex:...\"",
+     .caution =
+         "another packer serializes \"no such row\" differently: write its bytes as \"hex:...\"",
      .forms = kHyperf},
     {.name = "keyv",
      .framework = "Keyv 5, cache-manager 7, the cache module of Nest",
      .constant = "cache-manager 7.2.9, index.ts (wrap: only undefined is a miss); keyv 5.6.0",
-     .keys =
-         "{key} by createKeyv(url), with a namespace {namespace}::{key}; by new Keyv({ store }) "
-         "{namespace}::{namespace}:{key}, such as keyv::keyv:{key}",
-     .caution = "wrap() stops there; get() returns null, after which code of your own may ask the "
-                "database",
+     .keys = "createKeyv(url): {key}, with a namespace {namespace}::{key}; new Keyv({ store }): "
+             "{namespace}::{namespace}:{key}, such as keyv::keyv:{key}",
+     .caution = "wrap() does not ask the database; get() returns null, after which your own code "
+                "may ask it",
      .forms = kKeyv},
     {.name = "rails",
      .framework = "Rails 7.1 or later, RedisCacheStore, with cache_format_version 7.1",
      .constant = "activesupport 7.1, lib/active_support/cache/coder.rb",
      .keys = "{namespace}:{name}; without a namespace {name}",
-     .caution = "fetch returns nil without its block; not with cache_format_version 7.0 or 6.1, "
-                "whose bytes are others",
+     .caution = "fetch returns nil without calling its block; does not work with "
+                "cache_format_version 7.0 or 6.1, which use other bytes",
      .forms = kRails},
     {.name = "dogpile",
      .framework = "dogpile.cache (Python), Redis backend, with pickle, which is its default",
      .constant = "dogpile.cache 1.1.8, region.py:49 (value_version = 2)",
      .keys = "the key as given; {module}:{function}|{arguments} by cache_on_arguments",
-     .caution = "carries the time when it was sent, so that it is new to any expiration_time; not "
-                "with a key_mangler "
-                "that hashes keys, and not before dogpile.cache 1.1",
+     .caution = "carries the time at which it was sent, so that no expiration_time has passed; "
+                "does not work with a key_mangler that hashes keys, nor before dogpile.cache 1.1",
      .forms = kDogpile},
     {.name = "gorm-cache",
      .framework = "gorm-cache (asjdf), its search cache",
      .constant = "gorm-cache 9609ddc3, cache/query.go:241",
      .keys = "gormcache:{instance}:s:{table}:{sql}:{values}",
-     .caution =
-         "the instance is random unless you set it, and a template can hold one SQL statement only",
+     .caution = "the instance is random unless you set it, and each template covers a single SQL "
+                "statement",
      .forms = kGormCache},
 };
 
@@ -173,12 +169,12 @@ const AbsentPreset* find_absent_preset(std::string_view name) noexcept {
 }
 
 std::string_view frameworks_without_preset() noexcept {
-  return "No preset is possible for Laravel (Cache::remember takes null for a miss), rockscache "
+  return "No preset is possible for Laravel (Cache::remember treats null as a miss), rockscache "
          "and Redisson (scripts over\n"
          "hashes), FusionCache and .NET's IDistributedCache (hashes), J2Cache and layering-cache "
          "(objects of their own\n"
-         "serializers). There: absent_reply: nil, and one line of code that asks GUARD.CHECK "
-         "before the database.\n";
+         "serializers). With these, use absent_reply: nil and one line of code that asks "
+         "GUARD.CHECK before the database.\n";
 }
 
 }  // namespace cuckooguard::config

@@ -56,8 +56,8 @@ void check_types(const Source& source,
     const auto typed = std::ranges::find_if(placeholders, is_refused, &keyspace::Placeholder::type);
     if (typed != placeholders.end()) {
       report.add(here.keys[i],
-                 "keys: {} is for columns of PostgreSQL, MariaDB and MySQL, and source "
-                 "{} is none of these: write {{{}}}, which compares bytes",
+                 "keys: {} works only with PostgreSQL, MariaDB and MySQL, not with source {}: "
+                 "write {{{}}}, which compares bytes",
                  typed->text(),
                  source.name,
                  typed->name);
@@ -72,8 +72,8 @@ void check_bloom(const Source& source,
                  Report& report) {
   if (space.source.columns.size() != 1 && !space.keys.empty()) {
     report.add(here.name,
-               "source {} is a filter of single values, but the keys have {} "
-               "placeholders: one is needed",
+               "source {} is a filter of single values, but the keys have {} placeholders: use "
+               "exactly one",
                source.name,
                space.source.columns.size());
   }
@@ -83,20 +83,19 @@ void check_bloom(const Source& source,
         std::ranges::find(placeholders, keyspace::ValueType::text_ci, &keyspace::Placeholder::type);
     if (folded != placeholders.end()) {
       report.add(here.keys[i],
-                 "keys: {}: source {} is a filter, which has values in one spelling: "
-                 "write {{{}}}, which compares bytes",
+                 "keys: {}: source {} is a filter, which compares bytes and ignores other "
+                 "spellings: write {{{}}}",
                  folded->text(),
                  source.name,
                  folded->name);
     }
   }
   if (!space.source.where.columns().empty()) {
-    report.add(here.where, "where: source {} is a filter, which has no columns", source.name);
+    report.add(here.where, "where: source {} is a filter and has no columns", source.name);
   }
   if (space.fresh_ids.kind == FreshIds::Kind::window) {
     report.add(here.fresh_ids,
-               "fresh_ids: source {} is a filter, which does not tell its largest id: "
-               "leave it auto, or 0",
+               "fresh_ids: source {} is a filter, whose largest id is unknown: use auto or 0",
                source.name);
   }
 }
@@ -111,7 +110,7 @@ void check_source(const Config& config,
     const bool was_read = std::ranges::count(places.sources, space.source.from) > 0;
     if (!was_read && !space.source.from.empty()) {
       report.add(here.from,
-                 "from: there is no source {}{}",
+                 "from: source {} does not exist{}",
                  text::printable(space.source.from),
                  suggestion(space.source.from, places.sources, std::identity()));
     }
@@ -125,23 +124,22 @@ void check_source(const Config& config,
     check_bloom(*source, space, here, report);
   }
   if (has_tables && here.is_table_left_out) {
-    report.add(here.table, "table is missing here: the table whose rows the keys are made of");
+    report.add(here.table, "table is missing: set the table whose rows the keys are built from");
   }
   const std::string_view what = is_bloom ? "filter" : "file";
   if (!has_tables && !space.source.tables.empty()) {
-    report.add(here.table, "table: source {} is a {}, which has none", source->name, what);
+    report.add(here.table, "table: source {} is a {} and has no tables", source->name, what);
   }
   if (file != nullptr && file->format == FileFormat::lines &&
       !space.source.where.columns().empty()) {
     report.add(here.where,
-               "where: source {} has one value per line, and no columns to choose by: "
-               "use format: csv",
+               "where: source {} has one value per line and no columns: use format: csv",
                source->name);
   }
   if (!has_tables && space.filter.deletes != Deletes::automatic) {
     report.add(here.deletes,
-               "deletes: source {} is a {}, which is read anew when it changes and "
-               "tells of no row that goes: leave it auto",
+               "deletes: source {} is a {}, which is read again as a whole when it changes and "
+               "does not report deleted rows: use auto",
                source->name,
                what);
   }
@@ -204,15 +202,15 @@ void check_cluster(const Config& config, const Places& places, Report& report) {
   if (is_cluster && !std::ranges::all_of(config.listen, [&](const Listen& each) {
         return (has_nodes && each.is_for_redis()) || (each.nodes && each.nodes == first->nodes);
       })) {
-    report.add(places.listen,
-               "listen: in front of a cluster there is a port for each node, and perhaps one for "
-               "clients that know nothing of it: listen: [ { nodes: 127.0.0.1:7000-7063 }, "
-               "127.0.0.1:6380 ]");
+    report.add(
+        places.listen,
+        "listen: a cluster needs a port for each node, and optionally one for clients without "
+        "cluster support: listen: [ { nodes: 127.0.0.1:7000-7063 }, 127.0.0.1:6380 ]");
   }
   if (!is_cluster && !has_sentinels && std::ranges::any_of(config.listen, &Listen::has_nodes)) {
     report.add(places.listen,
-               "listen: nodes are those of a cluster: name some of them: upstream: { cluster: [ "
-               "HOST:PORT, HOST:PORT ] }");
+               "listen: nodes needs a cluster: set upstream: { cluster: [ HOST:PORT, HOST:PORT ] } "
+               "to some of its nodes");
   }
 }
 
@@ -228,9 +226,8 @@ void check_sentinels_listen(const Config& config,
                             const Listen& asked,
                             Report& report) {
   if (config.upstream.sentinels.empty()) {
-    report.add(
-        places.listen,
-        "listen: sentinels are those of upstream: { sentinels: [ HOST:PORT ], master: NAME }");
+    report.add(places.listen,
+               "listen: sentinels needs upstream: { sentinels: [ HOST:PORT ], master: NAME }");
     return;
   }
   bool leads_on = false;
@@ -241,8 +238,8 @@ void check_sentinels_listen(const Config& config,
     leads_on = true;
     if (!is_told_well(asked, listen)) {
       report.add(places.listen,
-                 "listen: who asks {} is told of the same host, on which {} is not: "
-                 "give the host by announce, beside sentinels",
+                 "listen: clients that ask {} are sent to the same host, on which {} does not "
+                 "listen: set announce next to sentinels to the right host",
                  asked.address.text(),
                  listen.address.text());
       return;
@@ -250,8 +247,8 @@ void check_sentinels_listen(const Config& config,
   }
   if (!leads_on) {
     report.add(places.listen,
-               "listen: sentinels name the master to clients, so it needs a port, too: listen: [ "
-               "127.0.0.1:6380, { sentinels: 127.0.0.1:26380 } ]");
+               "listen: sentinels also needs a port for the master to which clients are sent: "
+               "listen: [ 127.0.0.1:6380, { sentinels: 127.0.0.1:26380 } ]");
   }
 }
 
@@ -262,7 +259,7 @@ void check_sentinels(const Config& config, const Places& places, Report& report)
     const bool is_second =
         (listen.sentinels && asked != nullptr) || (listen.nodes && nodes && listen.nodes != nodes);
     if (is_second && config.upstream.cluster.empty()) {
-      report.add(places.listen, "listen: nodes, and sentinels, stand here once at most");
+      report.add(places.listen, "listen: nodes and sentinels can each be set only once");
       return;
     }
     asked = listen.sentinels ? &listen : asked;
@@ -281,13 +278,12 @@ void check_addresses(const Config& config, const Places& places, Report& report)
                             [&](const Address& redis) { return is_loop(address, redis); });
     if (is_upstream) {
       report.add(places.listen,
-                 "listen: {} is also the upstream: the guard would talk to itself",
+                 "listen: {} is also the upstream: the guard would connect to itself",
                  address.text());
     }
     if (config.admin.address && is_loop(address, *config.admin.address)) {
       report.add(places.admin,
-                 "admin.address: {} is where Redis's clients connect (listen); give it "
-                 "an address of its own",
+                 "admin.address: {} is already used by listen; set a different address",
                  config.admin.address->text());
     }
     const auto same = std::find_if(config.listen.begin(), listen, [&](const Listen& before) {
@@ -312,7 +308,7 @@ void check_filter_keys(const Config& config, const Places& places, Report& repor
     });
     if (same != space) {
       report.add(here->commands,
-                 "commands: {} is the filter of namespace {} already",
+                 "commands: {} is already the filter of namespace {}",
                  text::printable(key),
                  same->name);
     }
@@ -321,7 +317,7 @@ void check_filter_keys(const Config& config, const Places& places, Report& repor
         [&](const FilledFilter& filter) { return !key.empty() && filter.redis_key() == key; });
     if (is_filled) {
       report.add(here->commands,
-                 "commands: {} is a filter that the application fills, by filters.named",
+                 "commands: {} is already an application filter in filters.named",
                  text::printable(key));
     }
   }
@@ -338,9 +334,9 @@ void check(const Config& config, const Places& places, Report& report) {
     check_source(config, space, places, places.namespaces[i], report);
     if (space.fresh_ids.kind == FreshIds::Kind::window && !space.keys.empty() &&
         !has_integer_identity(space)) {
-      report.add(
-          places.namespaces[i].fresh_ids,
-          "fresh_ids: a number needs keys with one integer placeholder, such as {id:uint64}");
+      report.add(places.namespaces[i].fresh_ids,
+                 "fresh_ids: a number requires keys with exactly one integer placeholder, such as "
+                 "{id:uint64}");
     }
   }
   check_filter_keys(config, places, report);

@@ -50,7 +50,7 @@ std::optional<TreeNode> node_of(const std::string& value, Place place, Report& r
     auto parsed = parse_tree(value, inside);
     const std::vector<Diagnostic> wrong = std::move(inside).in_file_order();
     if (!parsed || !wrong.empty()) {
-      report.add(place, wrong.empty() ? "cannot be read as YAML" : wrong.front().what);
+      report.add(place, wrong.empty() ? "is not valid YAML" : wrong.front().what);
       return std::nullopt;
     }
     node = std::move(*parsed);
@@ -93,12 +93,13 @@ void apply(const Override& override, TreeNode& root, Report& report) {
     const std::size_t dot = std::min(override.path.find('.', at), override.path.size());
     const std::string_view key = std::string_view(override.path).substr(at, dot - at);
     if (!looks_like_a_name(key)) {
-      report.add(place, "needs the path of a key, such as limits.max_clients");
+      report.add(place, "needs the path of a setting, such as limits.max_clients");
       return;
     }
     if (node->kind == TreeNode::Kind::list) {
-      report.add(
-          place, "{} is a list in the file: give the whole of it", override.path.substr(0, at - 1));
+      report.add(place,
+                 "{} is a list in the file: override the whole list",
+                 override.path.substr(0, at - 1));
       return;
     }
     lengthen(*node, std::string_view(override.path).substr(0, at == 0 ? 0 : at - 1));
@@ -136,7 +137,7 @@ std::optional<std::string> Built::refusal(std::string_view guest) const {
     return std::nullopt;
   }
   return fmt::format(
-      "this program was built without {} (CUCKOOGUARD_WITH_{})", guest, text::upper_case(guest));
+      "this build does not include {} (CUCKOOGUARD_WITH_{})", guest, text::upper_case(guest));
 }
 
 std::expected<EffectiveConfig, std::vector<Diagnostic>> parse_effective(

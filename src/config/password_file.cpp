@@ -18,7 +18,7 @@ std::string password_of(const std::string& file, const std::string& otherwise) {
 }
 
 std::string why_no_password(const std::string& file) {
-  return file.empty() || !password_of(file, "").empty() ? "" : file + " is empty or cannot be read";
+  return file.empty() || !password_of(file, "").empty() ? "" : file + " is empty or unreadable";
 }
 
 }  // namespace cuckooguard::config

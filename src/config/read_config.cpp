@@ -45,8 +45,9 @@ constexpr auto kNamed =
         choice("deletes", &FilledFilter::deletes, kDeletes))
         .checked_by([](const Section& section, FilledFilter& result) {
           if (result.kind == FilledKind::bloom && result.deletes == FilledDeletes::exact) {
-            section.report(section.place_of("deletes"),
-                           "deletes: a bloom filter has none; kind: cuckoo has CF.DEL");
+            section.report(
+                section.place_of("deletes"),
+                "deletes: a bloom filter does not support deletes; use kind: cuckoo (CF.DEL)");
           }
         });
 
@@ -69,7 +70,7 @@ void read_named(const Section& section, FilledFilters& out) {
     });
     if (is_twice) {
       each.report(entry.place,
-                  fmt::format("named: {} is the key of another filter already",
+                  fmt::format("named: {} is already the key of another filter",
                               text::printable(filter.redis_key())));
     }
     out.named.push_back(std::move(filter));
@@ -113,14 +114,15 @@ constexpr auto kFilters =
               text_of_bytes))
         .checked_by([](const Section& section, FilledFilters& result) {
           if (result.durability == Durability::redis && result.secret_file.empty()) {
-            section.report(section.place_of("durability"),
-                           "durability: redis needs secret_file, the same for all guards of one "
-                           "Redis: head -c 32 /dev/urandom | base64 > FILE");
+            section.report(
+                section.place_of("durability"),
+                "durability: redis needs secret_file, with the same content for all guards of one "
+                "Redis; create it with: head -c 32 /dev/urandom | base64 > FILE");
           }
           check_templates(section, result);
           if (result.log.find_first_of("{}") != std::string::npos) {
             section.report(section.place_of("log"),
-                           "log: it has no braces, they are put around it");
+                           "log: write the name without braces; they are added");
           }
         });
 
@@ -138,7 +140,7 @@ constexpr std::uint32_t kMillion = 1'000'000;
 Parsed<Address> parse_upstream_address(std::string_view text) {
   auto address = parse_address(text);
   if (address && !address->is_unix() && address->port == 0) {
-    return std::unexpected("has no port from 1 to 65535 behind its last ':'");
+    return std::unexpected("has no port from 1 to 65535 after its last ':'");
   }
   return address;
 }
@@ -221,7 +223,7 @@ constexpr auto kUpstreamTls =
         .checked_by([](const Section& section, UpstreamTls& tls) {
           if (tls.cert.empty() != tls.key.empty()) {
             section.report(section.place_of(tls.cert.empty() ? "key" : "cert"),
-                           "cert and key are of use only together");
+                           "cert and key must be set together");
           }
         });
 
@@ -245,7 +247,7 @@ void read_listen_tls(const Section& section, Listen& out) {
   }
   if (const Entry* const entry = section.find("tls"); entry->value.kind == TreeNode::Kind::scalar) {
     section.report(entry->value.place,
-                   "tls: a server needs a certificate: tls: { cert: FILE, key: FILE }");
+                   "tls: accepting TLS requires a certificate: tls: { cert: FILE, key: FILE }");
     return;
   }
   out.tls = std::move(tls);
@@ -258,8 +260,8 @@ void read_upstream_tls(const Section& upstream, Upstream& out) {
   }
   if (tls.verify && tls.server_name.empty() && out.address.is_unix()) {
     upstream.report(upstream.place_of("tls"),
-                    "tls: a Unix socket has no host that a certificate could be for: give the "
-                    "server_name that it is for, or verify: false");
+                    "tls: a Unix socket has no host name to verify: set server_name to the name in "
+                    "the certificate, or verify: false");
   }
   out.tls = std::move(tls);
 }
@@ -278,23 +280,23 @@ constexpr auto kListen =
         .checked_by([](const Section& section, Listen& listen) {
           if (listen.nodes && listen.address != Listen{}.address) {
             section.report(section.place_of("nodes"),
-                           "nodes and address are both here: a cluster's nodes have ports of "
-                           "their own");
+                           "nodes and address are both set: each node of a cluster has its own "
+                           "port; remove address");
           }
           if (listen.sentinels && (listen.nodes || listen.address != Listen{}.address)) {
             section.report(section.place_of("sentinels"),
-                           "sentinels is here beside nodes or address: make listen a list, with "
-                           "an entry for each");
+                           "sentinels is set together with nodes or address: make listen a list "
+                           "with one entry for each");
           }
           if (!listen.address.is_unix() && (listen.mode || !listen.group.empty())) {
-            section.report(section.place_of(listen.mode ? "mode" : "group"),
-                           "mode and group are those of a Unix socket's file: address: "
-                           "unix:/absolute/path");
+            section.report(
+                section.place_of(listen.mode ? "mode" : "group"),
+                "mode and group apply only to a Unix socket: address: unix:/absolute/path");
           }
           if (listen.is_for_redis() && !listen.announce.empty()) {
             section.report(section.place_of("announce"),
-                           "announce is the host that a cluster's or Sentinel's clients are told: "
-                           "it needs nodes or sentinels");
+                           "announce is the host that clients of a cluster or Sentinel are sent "
+                           "to: it needs nodes or sentinels");
           }
         });
 
@@ -320,17 +322,17 @@ void check_sentinels(const Section& section, const Upstream& upstream) {
   const bool has_sentinels = !upstream.sentinels.empty();
   if (has_sentinels != !upstream.master.empty()) {
     section.report(section.place_of(has_sentinels ? "sentinels" : "master"),
-                   "sentinels and master belong together: master is the name by which the "
-                   "sentinels know it");
+                   "sentinels and master must be set together: master is the name of the master in "
+                   "the Sentinels' configuration");
   }
   if (has_sentinels && (!upstream.cluster.empty() || upstream.address != Upstream{}.address)) {
     section.report(section.place_of("sentinels"),
-                   "sentinels are here beside cluster or address: the sentinels say where Redis "
-                   "is");
+                   "sentinels is set together with cluster or address: the Sentinels provide the "
+                   "address of Redis; remove the other");
   }
   if (upstream.sentinels.size() > kSentinelsMax) {
     section.report(section.place_of("sentinels"),
-                   fmt::format("sentinels: more than {}", kSentinelsMax));
+                   fmt::format("sentinels: the list can have at most {} entries", kSentinelsMax));
   }
   if (upstream.sentinel_control != Control{} && !has_sentinels) {
     section.report(section.place_of("sentinel_control"), "sentinel_control needs sentinels");
@@ -363,12 +365,13 @@ constexpr auto kUpstream =
           check_sentinels(section, upstream);
           if (!upstream.cluster.empty() && upstream.address != Upstream{}.address) {
             section.report(section.place_of("cluster"),
-                           "cluster and address are both here: address is for a Redis that is no "
-                           "cluster");
+                           "cluster and address are both set: address is for a Redis without "
+                           "cluster mode; remove one of them");
           }
           if (upstream.node_addresses.size() > kNodeAddressesMax) {
             section.report(section.place_of("node_addresses"),
-                           fmt::format("node_addresses: at most {}", kNodeAddressesMax));
+                           fmt::format("node_addresses: the list can have at most {} entries",
+                                       kNodeAddressesMax));
           }
         });
 
@@ -391,11 +394,12 @@ constexpr auto kFleet =
         .checked_by([](const Section& section, Fleet& fleet) {
           if (fleet.prefix.find_first_of("{}") != std::string::npos) {
             section.report(section.place_of("prefix"),
-                           "prefix: it has no braces, they are put around it");
+                           "prefix: write it without braces; they are added");
           }
           if (fleet.public_key_files.size() > kFleetKeysMax) {
             section.report(section.place_of("public_key_files"),
-                           "public_key_files: at most 2, while a key is replaced");
+                           "public_key_files: the list can have at most 2 entries (two only while "
+                           "a key is replaced)");
           }
         });
 
@@ -418,15 +422,16 @@ void join_fleet(const Section& top, Config& config) {
     need(!config.fleet.public_key_files.empty(),
          "fleet",
          "public_key_files",
-         ": openssl pkey -in KEY -pubout -out FILE");
+         "; create it with: openssl pkey -in KEY -pubout -out FILE");
     need(!config.storage.secret_file.empty(),
          "storage",
          "secret_file",
-         ", the same for all guards of a fleet: head -c 192 /dev/urandom > FILE");
+         ", with the same content for all guards of a fleet; create it with: head -c 192 "
+         "/dev/urandom > FILE");
     need(!is_published || !config.fleet.signing_key_file.empty(),
          "fleet",
          "signing_key_file",
-         ": openssl genpkey -algorithm ed25519 -out FILE");
+         "; create it with: openssl genpkey -algorithm ed25519 -out FILE");
     need(!is_published || !config.storage.directory.empty(), "storage", "directory", "");
     need(!is_published || config.fleet.snapshots == Snapshots::redis || config.admin.address,
          "admin",

@@ -75,15 +75,14 @@ void read_columns(const Section& section,
     return;
   }
   if (entry->value.kind != TreeNode::Kind::mapping) {
-    section.report(
-        entry->value.place,
-        "columns must be a mapping from placeholders to columns, such as { id: user_id }");
+    section.report(entry->value.place,
+                   "columns must map placeholders to columns, such as { id: user_id }");
     return;
   }
   for (const Entry& column : entry->value.entries) {
     if (std::ranges::count(placeholders, column.key) == 0 && !keys.empty()) {
       section.report(column.place,
-                     fmt::format("columns: no template in keys has a placeholder {}{}",
+                     fmt::format("columns: no template in keys has the placeholder {}{}",
                                  text::printable(column.key),
                                  suggestion(column.key, placeholders)));
       continue;
@@ -103,7 +102,7 @@ void read_tables(const Section& section, std::vector<std::string>& out) {
       section.report(item.place, fmt::format("table: \"\" {}", text.error()));
     } else if (std::ranges::find(out, item.text) != out.end()) {
       section.report(item.place,
-                     fmt::format("table: {} is named twice", text::printable(item.text)));
+                     fmt::format("table: {} is listed twice", text::printable(item.text)));
     } else {
       out.push_back(std::move(item.text));
     }
@@ -146,7 +145,7 @@ Parsed<std::chrono::seconds> parse_ttl(std::string_view text) {
   const auto parsed =
       TRY(bounded<milliseconds>(parse_duration, 1s, 24h, "must be from 1s to 1d")(text));
   if (parsed % 1s != 0ms) {
-    return std::unexpected("must be whole seconds");
+    return std::unexpected("must be a whole number of seconds");
   }
   return std::chrono::duration_cast<std::chrono::seconds>(parsed);
 }
@@ -162,8 +161,8 @@ void check_canonical_keys(const Section& section, const Namespace& result) {
   if (result.canonical_keys && !result.keys.empty() &&
       std::ranges::none_of(result.keys, has_integer)) {
     section.report(section.place_of("canonical_keys"),
-                   "canonical_keys: true needs an integer in keys, such as {id:uint64}: it is "
-                   "about values that are no canonical integer");
+                   "canonical_keys: true needs an integer placeholder in keys, such as "
+                   "{id:uint64}: it applies to values that are not canonical integers");
   }
 }
 
@@ -199,8 +198,8 @@ void check_commands(const Section& section, const Namespace& result) {
   }
   if (result.keys.front().placeholders().size() != 1) {
     section.report(section.place_of("commands", "key"),
-                   "commands: the first of keys must have one placeholder, such as user:{id}: it "
-                   "is what BF.EXISTS and CF.EXISTS name");
+                   "commands: the first template of keys must have exactly one placeholder, such "
+                   "as user:{id}: BF.EXISTS and CF.EXISTS take its value as the item");
   }
 }
 
@@ -215,7 +214,9 @@ constexpr auto kNamespace =
               &Namespace::verify_sample,
               bounded(parse_fraction, 0.0, 1.0, "must be from 0% to 100%")),
         value("absent_reply", &Namespace::absent_reply, parse_absent_reply),
-        value("db", &Namespace::db, bounded<int>(parse_count, 0, kDbMax, "is no database number")),
+        value("db",
+              &Namespace::db,
+              bounded<int>(parse_count, 0, kDbMax, "is not a valid database number")),
         value("canonical_keys", &Namespace::canonical_keys, parse_bool),
         choice("consistency", &Namespace::consistency, kConsistencies),
         value("tolerate",
@@ -243,15 +244,14 @@ Entry with_new_names(const Entry& entry, Report& report) {
   }
   if (std::ranges::count(renamed.value.entries, "canonical_keys", &Entry::key) > 0) {
     report.add(old->place,
-               "strict and canonical_keys are both here: strict is the old name of "
-               "canonical_keys; remove it");
+               "strict and canonical_keys are both set: strict is the old name of canonical_keys; "
+               "remove strict");
     renamed.value.entries.erase(old);
     return renamed;
   }
-  report.warn(
-      old->place,
-      "strict is called canonical_keys now: rename it, the next release does not read the old "
-      "name. How soon a committed row is seen is another setting, consistency");
+  report.warn(old->place,
+              "strict has been renamed to canonical_keys: rename it; the next release will reject "
+              "the old name. (How soon a committed row is seen is set with consistency.)");
   old->key = "canonical_keys";
   return renamed;
 }

@@ -37,7 +37,7 @@ constexpr int kDbMax = std::numeric_limits<int>::max();
 // Also for the names of databases that somebody may look for here.
 Parsed<SourceType> parse_source_type(std::string_view text) {
   if (text == "mariadb") {
-    return std::unexpected("is unknown, did you mean \"mysql\"? It is for MariaDB as well");
+    return std::unexpected("is unknown, did you mean \"mysql\"? It works for MariaDB, too");
   }
   if (text == "postgresql" || text == "pgsql" || text == "pg") {
     return std::unexpected("is unknown, did you mean \"postgres\"?");
@@ -61,7 +61,7 @@ Parsed<ReplicationSlot> parse_slot(std::string_view text) {
       text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
   if (!is_name) {
     return std::unexpected(
-        "must be auto, temporary, or a name of 1 to 63 small letters, digits and '_'");
+        "must be auto, temporary, or a name of 1 to 63 lower-case letters, digits and '_'");
   }
   return ReplicationSlot{.kind = named, .name = std::string(text)};
 }
@@ -69,7 +69,7 @@ Parsed<ReplicationSlot> parse_slot(std::string_view text) {
 template <typename Settings>
 void check_ca_file(const Section& section, const Settings& read) {
   if (!read.ca_file.empty() && read.tls != Tls::verified) {
-    section.report(section.place_of("ca_file"), "ca_file is of no use without tls: verified");
+    section.report(section.place_of("ca_file"), "ca_file requires tls: verified");
   }
 }
 
@@ -93,7 +93,7 @@ constexpr auto kSqlite =
         .checked_by([](const Section& section, SqliteSource& sqlite) {
           if (sqlite.install_triggers && sqlite.follow != Follow::triggers) {
             section.report(section.place_of("install_triggers"),
-                           "install_triggers is of no use without follow: triggers");
+                           "install_triggers requires follow: triggers");
           }
         });
 
@@ -186,10 +186,10 @@ void check_bloom(const Section& section, BloomSource& bloom) {
        })) {
     if (each.is_needed && !each.is_given) {
       section.report(section.place_of(section.find(each.key) == nullptr ? "format" : each.key),
-                     fmt::format("format: {} needs {} beside it", format.name, each.key));
+                     fmt::format("format: {} also needs {}", format.name, each.key));
     } else if (each.is_given && !each.is_of_use) {
       section.report(section.place_of(each.key),
-                     fmt::format("{} is of no use with format: {}", each.key, format.name));
+                     fmt::format("{} does not apply to format: {}", each.key, format.name));
     }
   }
 }
@@ -200,15 +200,16 @@ constexpr auto kBloom =
         row("format", &BloomSource::format, read_format).required(),
         text("path", &BloomSource::path),
         text("key", &BloomSource::key),
-        value(
-            "db", &BloomSource::db, bounded<int>(parse_count, 0, kDbMax, "is no database number")),
-        value(
-            "bits",
-            &BloomSource::bits,
-            bounded<std::uint64_t>(parse_count,
-                                   0,
-                                   kBloomBitsMax,
-                                   "must be at most 4294967296, as many as a bitmap of Redis has")),
+        value("db",
+              &BloomSource::db,
+              bounded<int>(parse_count, 0, kDbMax, "is not a valid database number")),
+        value("bits",
+              &BloomSource::bits,
+              bounded<std::uint64_t>(
+                  parse_count,
+                  0,
+                  kBloomBitsMax,
+                  "must be at most 4294967296, the bits of the largest Redis bitmap")),
         value("hashes",
               &BloomSource::hashes,
               bounded<std::uint32_t>(parse_count, 0, foreign::kHashesMax, "must be at most 1075")),
@@ -225,7 +226,7 @@ constexpr auto kFollowedFleet =
         .checked_by([](const Section& section, FleetSource& followed) {
           if (!followed.builder_token_file.empty() && followed.builder.empty()) {
             section.report(section.place_of("builder_token_file"),
-                           "builder_token_file is of no use without builder");
+                           "builder_token_file requires builder");
           }
         });
 
@@ -278,8 +279,8 @@ void read_looks(const Section& section,
     auto parsed = parse_duration(text);
     if (parsed && (*parsed < 1ms || *parsed > max_lag / 2)) {
       return std::unexpected(
-          "must be from 1ms to half of max_lag, or auto: without two looks per max_lag "
-          "nothing can be answered");
+          "must be auto, or from 1ms to half of max_lag: with fewer than two checks per max_lag "
+          "the guard could answer nothing");
     }
     return parsed;
   });

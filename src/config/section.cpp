@@ -42,8 +42,7 @@ Parsed<std::string> value_of(std::string_view inside, const EnvironmentLookup& e
   const std::size_t name_end = std::min(inside.find(":-"), inside.size());
   const std::string_view name = inside.substr(0, name_end);
   if (!looks_like_a_name(name)) {
-    return std::unexpected(
-        "has a ${...} that does not name a variable; a literal ${ is written $${");
+    return std::unexpected("has a ${...} that does not name a variable; write a literal ${ as $${");
   }
   const std::optional<std::string> value = environment(name);
   if (value && !value->empty()) {
@@ -53,9 +52,10 @@ Parsed<std::string> value_of(std::string_view inside, const EnvironmentLookup& e
     return std::string(inside.substr(name_end + 2));
   }
   if (!value) {
-    return std::unexpected(fmt::format(
-        "needs the environment variable {0}, which is not set; ${{{0}:-text}} gives a default",
-        name));
+    return std::unexpected(
+        fmt::format("needs the environment variable {0}, which is not set; set it, or give a "
+                    "default: ${{{0}:-text}}",
+                    name));
   }
   return std::string();
 }
@@ -87,9 +87,9 @@ Section::Section(const Reading& reading, const Entry* entry, Place place, const 
   const TreeNode::Kind kind = entry->value.kind;
   const bool is_short = kind == TreeNode::Kind::scalar && !keys_.short_form.empty();
   if (kind != TreeNode::Kind::mapping && kind != TreeNode::Kind::null && !is_short) {
-    reading_.report.add(
-        entry->value.place,
-        fmt::format("{} must hold keys with values", place_text(keys)) + suggestion("", keys.keys));
+    reading_.report.add(entry->value.place,
+                        fmt::format("{} must be a mapping of keys to values", place_text(keys)) +
+                            suggestion("", keys.keys));
   }
   for (const Entry& inside : entry->value.entries) {
     if (std::ranges::count(keys_.keys, inside.key) == 0) {
@@ -117,8 +117,9 @@ void Section::for_each_inside(std::string_view key,
   const std::size_t count = entry.value.items.size();
   if (count == 0 || count > most) {
     reading_.report.add(entry.value.place,
-                        count == 0 ? fmt::format("{}: the list is empty", key)
-                                   : fmt::format("{}: at most {} can be listed", key, most));
+                        count == 0
+                            ? fmt::format("{}: the list is empty", key)
+                            : fmt::format("{}: the list can have at most {} entries", key, most));
     return;
   }
   for (const TreeNode& item : entry.value.items) {
@@ -137,12 +138,13 @@ std::span<const Entry> Section::named_entries(std::string_view key) const {
     return {};
   }
   if (entry->value.kind != TreeNode::Kind::mapping) {
-    report(entry->value.place, fmt::format("{} must hold names with their settings", key));
+    report(entry->value.place, fmt::format("{} must be a mapping of names to their settings", key));
     return {};
   }
   for (const Entry& named : entry->value.entries) {
     if (!looks_like_a_name(named.key)) {
-      report(named.place, fmt::format("a name in {} is 1 to 64 letters, digits, '_' and '-'", key));
+      report(named.place,
+             fmt::format("a name in {} must have 1 to 64 letters, digits, '_' and '-'", key));
     }
   }
   return entry->value.entries;
@@ -184,7 +186,7 @@ const Entry* Section::find(std::string_view key) const {
 const Entry* Section::require(std::string_view key) const {
   const Entry* const entry = find(key);
   if (is_left_out(key)) {
-    reading_.report.add(place_, "{} is missing here", key);
+    reading_.report.add(place_, "{} is missing", key);
   }
   return entry;
 }
@@ -289,8 +291,8 @@ std::optional<Scalar> Section::scalar(const Entry& entry) const {
 std::optional<Scalar> Section::expanded(const Entry& named, const TreeNode& value) const {
   if (value.kind != TreeNode::Kind::scalar) {
     const std::string_view what = value.kind == TreeNode::Kind::null
-                                      ? "has no value; leave it out or give it one"
-                                      : "must be one value";
+                                      ? "has no value; set one, or remove the key"
+                                      : "must be a single value";
     reading_.report.add(value.place, "{} {}", named.key, what);
     return std::nullopt;
   }
@@ -344,7 +346,7 @@ Parsed<std::string> expand(std::string_view text, const EnvironmentLookup& envir
     }
     const std::size_t end = text.find('}', at);
     if (end == std::string_view::npos) {
-      return std::unexpected("has a ${ without its }; a literal ${ is written $${");
+      return std::unexpected("has a ${ without a closing }; write a literal ${ as $${");
     }
     const auto value = TRY(value_of(text.substr(at + 2, end - at - 2), environment));
     result += text.substr(0, at);

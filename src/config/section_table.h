@@ -254,7 +254,7 @@ template <typename Struct>
 void check_password(const Section& section, const Struct& read) {
   if (!read.password.empty() && !read.password_file.empty()) {
     section.report(section.place_of("password_file"),
-                   "password_file and password are both here; one of them is enough");
+                   "password_file and password are both set; remove one of them");
   }
 }
 

@@ -47,7 +47,7 @@ Parsed<std::uint64_t> parse_with_unit(std::string_view text,
     return unexpected(fmt::format("has no unit: write {}", wanted));
   }
   if (!number || unit == units.end()) {
-    return unexpected(fmt::format("cannot be read: write {}", wanted));
+    return unexpected(fmt::format("is invalid: write {}", wanted));
   }
   if (*number > std::numeric_limits<std::uint64_t>::max() / unit->factor) {
     return unexpected("is too large");
@@ -69,11 +69,11 @@ bool is_bracketed_ipv6(std::string_view host) {
 
 Parsed<Address> parse_unix_address(std::string_view path) {
   if (!path.starts_with('/')) {
-    return unexpected("is no absolute path behind unix:, such as unix:/run/redis/redis.sock");
+    return unexpected("needs an absolute path after unix:, such as unix:/run/redis/redis.sock");
   }
   if (path.size() > kUnixPathBytesMax) {
     return unexpected(
-        fmt::format("is longer than the {} bytes of a Unix socket's path", kUnixPathBytesMax));
+        fmt::format("exceeds the {} bytes that a Unix socket's path can have", kUnixPathBytesMax));
   }
   return Address{.host = {}, .port = 0, .unix_path = std::string(path)};
 }
@@ -114,7 +114,7 @@ Parsed<std::uint64_t> parse_bytes(std::string_view text) {
 }
 
 Parsed<std::uint64_t> parse_count(std::string_view text) {
-  return parse_with_unit(text, kCountUnits, "a number, or one with k, M or G, such as 20M");
+  return parse_with_unit(text, kCountUnits, "a number, optionally with k, M or G, such as 20M");
 }
 
 Parsed<double> parse_fraction(std::string_view text) {
@@ -125,7 +125,7 @@ Parsed<double> parse_fraction(std::string_view text) {
       !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos;
   const auto number = plain ? text::number_of<double>(text) : std::nullopt;
   if (!number) {
-    return unexpected(fmt::format("cannot be read: write {}", kWanted));
+    return unexpected(fmt::format("is invalid: write {}", kWanted));
   }
   if (!percent) {
     return unexpected(fmt::format("has no unit: write {}", kWanted));
@@ -140,13 +140,13 @@ Parsed<double> parse_rate(std::string_view text) {
   const std::string_view per = text.substr(slash);
   const auto number = parse_count(text.substr(0, slash));
   if (!number) {
-    return unexpected(fmt::format("cannot be read: write {}", kWanted));
+    return unexpected(fmt::format("is invalid: write {}", kWanted));
   }
   if (per.empty() && *number > 0) {
     return unexpected(fmt::format("has no unit: write {}", kWanted));
   }
   if (!per.empty() && per != "/s" && per != "/min") {
-    return unexpected(fmt::format("cannot be read: write {}", kWanted));
+    return unexpected(fmt::format("is invalid: write {}", kWanted));
   }
   return static_cast<double>(*number) / (per == "/min" ? kSecondsPerMinute : 1);
 }
@@ -158,7 +158,7 @@ Parsed<std::optional<std::uint32_t>> parse_file_mode(std::string_view text) {
   constexpr std::uint32_t kMax = 0777;
   const auto mode = text::number_of<std::uint32_t>(text, 8);
   if (!mode || *mode > kMax) {
-    return unexpected("must be permissions in octal from 0000 to 0777, such as 0660");
+    return unexpected("must be octal permissions from 0000 to 0777, such as 0660");
   }
   return mode;
 }
@@ -176,14 +176,15 @@ Parsed<std::string> parse_any_text(std::string_view text) {
 
 Parsed<bool> parse_bool(std::string_view text) {
   if (text != "true" && text != "false") {
-    return unexpected("is neither true nor false");
+    return unexpected("must be true or false");
   }
   return text == "true";
 }
 
 Parsed<std::string> parse_host(std::string_view text) {
   if (!is_host(text)) {
-    return unexpected("is no host name: write it alone, without http:// and without a port");
+    return unexpected(
+        "is not a host name: write only the name, without http:// and without a port");
   }
   return std::string(text);
 }
@@ -198,7 +199,7 @@ Parsed<NodePorts> parse_node_ports(std::string_view text) {
   if (first.is_unix() || ports.first == 0 || ports.last < ports.first ||
       ports.count() > kNodePortsMax) {
     return unexpected(fmt::format(
-        "is no host with 1 to {} ports in a row: write 127.0.0.1:7000-7063", kNodePortsMax));
+        "is not a host with 1 to {} consecutive ports: write 127.0.0.1:7000-7063", kNodePortsMax));
   }
   return ports;
 }
@@ -212,22 +213,23 @@ Parsed<NodeAddress> parse_node_address(std::string_view text) {
   };
   if (!is_of_node(told) || !is_of_node(reached)) {
     return unexpected(
-        "is no node's address and where it is reached: write 10.0.0.1:6379=127.0.0.1:7001");
+        "must map a node's address to the address where it is reachable: write "
+        "10.0.0.1:6379=127.0.0.1:7001");
   }
   return NodeAddress{.told = *told, .reached = *reached};
 }
 
 Parsed<Address> parse_address(std::string_view text) {
   if (text.find("://") != std::string_view::npos) {
-    return unexpected("is a URL: write host:port; user and password have keys of their own");
+    return unexpected("is a URL: write host:port; set user and password with their own keys");
   }
   if (text.starts_with("unix:")) {
     return parse_unix_address(text.substr(5));
   }
   if (text.find('@') != std::string_view::npos) {
     return unexpected(
-        "has something in front of an '@': write host:port alone; user and password_file have keys "
-        "of their own");
+        "has credentials before an '@': write host:port only; set user and password_file with "
+        "their own keys");
   }
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) {
@@ -236,7 +238,7 @@ Parsed<Address> parse_address(std::string_view text) {
   std::string_view host = text.substr(0, colon);
   const auto port = text::number_of<std::uint16_t>(text.substr(colon + 1));
   if (!port) {
-    return unexpected("has no port from 0 to 65535 behind its last ':'");
+    return unexpected("has no port from 0 to 65535 after its last ':'");
   }
   if (host.find(':') != std::string_view::npos && !is_bracketed_ipv6(host)) {
     return unexpected("has an IPv6 address without brackets: write [::1]:6379");
@@ -245,7 +247,7 @@ Parsed<Address> parse_address(std::string_view text) {
     host = host.substr(1, host.size() - 2);
   } else if (!is_host(host)) {
     return unexpected(
-        "has no host name or address before its port; for every interface write 0.0.0.0 or [::]");
+        "has no host name or address before its port; for all interfaces write 0.0.0.0 or [::]");
   }
   return Address{.host = std::string(host), .port = *port, .unix_path = {}};
 }
@@ -272,10 +274,10 @@ Parsed<AbsentReply> parse_absent_reply(std::string_view text) {
   } else if (text.starts_with("hex:")) {
     bytes = text::bytes_of_hex(text.substr(4));
     if (!bytes) {
-      return unexpected("is not pairs of hexadecimal digits behind hex:");
+      return unexpected("needs pairs of hexadecimal digits after hex:");
     }
   } else {
-    return unexpected("is no absent reply" + suggestion(text, absent_reply_names()));
+    return unexpected("is not an absent reply" + suggestion(text, absent_reply_names()));
   }
   if (bytes->size() > kAbsentReplyBytesMax) {
     return unexpected(fmt::format("is longer than {} bytes", kAbsentReplyBytesMax));
@@ -290,7 +292,7 @@ Parsed<FreshIds> parse_fresh_ids(std::string_view text) {
   const auto window = parse_count(text);
   if (!window) {
     return unexpected(
-        "cannot be read: write auto, 0 for none, or how many ids above the largest may be new");
+        "is invalid: write auto, 0 to disable it, or how many ids above the largest may be new");
   }
   using Kind = FreshIds::Kind;
   return FreshIds{.kind = *window == 0 ? Kind::off : Kind::window, .window = *window};

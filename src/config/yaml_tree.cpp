@@ -38,11 +38,11 @@ class TreeBuilder : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnAnchor(const YAML::Mark& mark, const std::string& /*name*/) override {
     throw YAML::ParserException(
-        mark, "YAML anchors (&) are not used here; quote a value that begins with '&'");
+        mark, "YAML anchors (&) are not supported; quote a value that begins with '&'");
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
     throw YAML::ParserException(
-        mark, "YAML aliases (*) are not used here; quote a value that begins with '*'");
+        mark, "YAML aliases (*) are not supported; quote a value that begins with '*'");
   }
   void OnNull(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
     if (expects_key()) {
@@ -93,7 +93,7 @@ class TreeBuilder : public YAML::EventHandler {
   static void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
     if (!tag.empty() && tag != "?" && tag != "!") {
       throw YAML::ParserException(
-          mark, "YAML tags (!) are not used here; quote a value that begins with '!'");
+          mark, "YAML tags (!) are not supported; quote a value that begins with '!'");
     }
   }
 
@@ -150,7 +150,7 @@ class TreeBuilder : public YAML::EventHandler {
       parent.node.entries.push_back(std::move(entry));
     } else {
       report_.add(entry.place,
-                  "{} is here a second time; the first is in line {}",
+                  "{} is defined twice; the first definition is in line {}",
                   looks_like_a_name(entry.key) ? entry.key : "a key",
                   first->second);
     }
@@ -217,7 +217,7 @@ std::optional<TreeNode> parse_tree(std::string_view yaml, Report& report) {
       TreeBuilder second(report);
       if (parser.HandleNextDocument(second)) {
         report.add(second.take_root().place,
-                   "a second YAML document begins here; only one is read");
+                   "a second YAML document begins here; a configuration is a single document");
       }
       return root;
     }
@@ -231,12 +231,12 @@ std::optional<TreeNode> parse_tree(std::string_view yaml, Report& report) {
     if (place.line > last_line) {
       report.add({last_line, 1}, "the file ends inside a value: a quote, [ or { is not closed");
     } else if (const int tab = column_of_indenting_tab(text, place.line); tab > 0) {
-      report.add({place.line, tab}, "a tab; YAML indents by spaces");
+      report.add({place.line, tab}, "a tab in the indentation; YAML allows only spaces");
     } else {
       report.add(place, error.msg);
     }
   } catch (const std::exception& error) {
-    report.add({}, "cannot be read as YAML ({})", error.what());
+    report.add({}, "is not valid YAML ({})", error.what());
   }
   return std::nullopt;
 }

@@ -153,7 +153,7 @@ class TemplateParser {
       } else if (c == '{') {
         error = parse_placeholder();
       } else if (c == '}') {
-        error = TemplateError{at_, "has a '}' without its '{'; a literal brace is written '}}'"};
+        error = TemplateError{at_, "has a '}' without a '{'; write a literal brace as '}}'"};
       } else {
         literal().push_back(c);
         ++at_;
@@ -177,7 +177,7 @@ class TemplateParser {
     const std::size_t begin = at_;
     const std::size_t end = text_.find('}', begin);
     if (end == kNotFound) {
-      return TemplateError{begin, "has a '{' without its '}'; a literal brace is written '{{'"};
+      return TemplateError{begin, "has a '{' without a '}'; write a literal brace as '{{'"};
     }
     Placeholder found;
     if (auto error = read_inside(text_.substr(begin + 1, end - begin - 1), found)) {
@@ -201,7 +201,7 @@ class TemplateParser {
       return TemplateError{
           0,
           "has a placeholder " + text::printable(found.name) +
-              ": a name is letters, digits and '_', and does not begin with a digit"};
+              ": a name has letters, digits and '_', and does not begin with a digit"};
     }
     std::string_view rest = inside.substr(name_end);
     const bool ci = rest.ends_with("|ci");
@@ -214,18 +214,18 @@ class TemplateParser {
     } else if (!rest.empty() && !found.rest) {
       return TemplateError{name_end,
                            "has " + text::printable(inside.substr(name_end)) +
-                               " behind a placeholder's name: it can be :uint64, :int64, :uuid, "
-                               ":numeric, :date, :bytea, :rest or |ci"};
+                               " after a placeholder's name; allowed are :uint64, :int64, :uuid, "
+                               ":numeric, :date, :bytea, :rest and |ci"};
     }
     if (ci && found.type != ValueType::text) {
       return TemplateError{
-          name_end, "has |ci behind " + std::string(rest) + ": only text has upper and lower case"};
+          name_end, "has |ci after " + std::string(rest) + ": only text can be case-insensitive"};
     }
     if (ci) {
       found.type = ValueType::text_ci;
     }
     if (found.wildcard && found.type != ValueType::text) {
-      return TemplateError{name_end, "has a type on {_}, whose value is not looked at"};
+      return TemplateError{name_end, "has a type on {_}, whose value is ignored"};
     }
     return std::nullopt;
   }
@@ -240,11 +240,11 @@ class TemplateParser {
     }
     const Placeholder& before = placeholders.back();
     if (before.rest) {
-      return "has something behind {" + before.name + ":rest}, which reaches to the end of the key";
+      return "has text after {" + before.name + ":rest}, which reaches to the end of the key";
     }
     if (before.literal_after.empty()) {
       return "has no literal between {" + before.name + "} and {" + found.name +
-             "}: nothing says where the first ends";
+             "}, so the end of the first is ambiguous";
     }
     // Another spelling of a value must end in the same place, and must not move the end of one
     // before it; only ':' is never part of one.
@@ -257,7 +257,7 @@ class TemplateParser {
         placeholders, [](const Placeholder& each) { return each.literal_after[0] != ':'; });
     if (is_of_own_type(found.type) && other_end != placeholders.end()) {
       return "has " + other_end->text() + " before " + text::printable(other_end->literal_after) +
-             " and " + found.text() + " behind: only a ':' can stand between a value and " +
+             " and " + found.text() + " after it: only a ':' is allowed between a value and " +
              found.text();
     }
     const auto has_its_name = [&](const Placeholder& other) { return other.name == found.name; };
@@ -275,7 +275,7 @@ class TemplateParser {
     if (last.rest && !last.literal_after.empty()) {
       return TemplateError{
           offsets_.back(),
-          "has something behind {" + last.name + ":rest}, which reaches to the end of the key"};
+          "has text after {" + last.name + ":rest}, which reaches to the end of the key"};
     }
     return std::nullopt;
   }

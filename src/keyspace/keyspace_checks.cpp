@@ -68,11 +68,11 @@ std::optional<std::string> conflict(const KeyTemplate& earlier, const KeyTemplat
   }
   if (same_length) {
     return "can match the same key as " + text::printable(earlier.text()) + example_text(*key) +
-           ", and neither has the longer literal prefix: make their literals differ";
+           ", and neither has the longer literal prefix: change their literals so that they differ";
   }
   return "and " + text::printable(earlier.text()) + " can match the same key" + example_text(*key) +
-         ": no longer prefix may take keys from a template with |ci, :uuid, :numeric, :date or "
-         ":bytea, since other spellings would stay behind";
+         ": another template with a longer prefix must not take keys from a template with |ci, "
+         ":uuid, :numeric, :date or :bytea, since it would take only some spellings of a value";
 }
 
 }  // namespace

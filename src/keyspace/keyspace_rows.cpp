@@ -99,7 +99,7 @@ struct Keyspace::Row {
     return {reason,
             template_index,
             keyspace::row_text(space.columns, all(values)) +
-                " cannot be told by its keys: " + std::string(why)};
+                " cannot be identified by its keys: " + std::string(why)};
   }
 };
 
@@ -215,7 +215,7 @@ std::optional<RowError> Keyspace::add_identities(Row& row, IdentityBuffer& scrat
   if (!all) {
     return row.error(RowError::Reason::does_not_parse_back,
                      0,
-                     "SQL may take a text that is no integer for any of several");
+                     "SQL may treat a text that is not an integer as any of several integers");
   }
   for (const Texts& some : *all) {
     if (auto error = row.unless_too_many(add_keys(some))) {
@@ -285,7 +285,7 @@ std::optional<RowError> Keyspace::add_key(Row& row,
       !(is_only_key && is_read_by(template_index, scratch.rendered_key, scratch))) {
     return row.error(RowError::Reason::other_namespace,
                      index,
-                     "another template may claim the key of a text that is no integer");
+                     "another template may match the key of a text that is not an integer");
   }
   if (!has_one) {
     return row.add_values(*this, index, row.all(texts), scratch);
@@ -322,7 +322,7 @@ std::optional<RowError> Keyspace::Row::add_values(const Keyspace& keyspace,
     return error(RowError::Reason::does_not_parse_back,
                  index,
                  "by template " + text::printable(key_template.text()) +
-                     " a value is empty, has a ':', or has the literal that should end it");
+                     " a value is empty, contains ':', or contains the literal that ends it");
   };
   if (key.size() > kKeyBytesMax) {  // another spelling, or what |ci takes for a row, may be shorter
     if (space.has_own_type && route.loss == Loss::any) {

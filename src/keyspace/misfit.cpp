@@ -121,24 +121,24 @@ std::string text_of(const Nearest& nearest) {
     case Why::empty_value:
       return "the value of " + name + " is empty";
     case Why::colon:
-      return "the value of " + name + " would hold a ':'; {" + ceasing.placeholder->name +
-             ":rest} may";
+      return "the value of " + name + " would contain ':'; {" + ceasing.placeholder->name +
+             ":rest} allows that";
     case Why::literal:
-      return "the template has " + text::printable(ceasing.placeholder->literal_after) +
-             " behind " + name;
+      return "the template has " + text::printable(ceasing.placeholder->literal_after) + " after " +
+             name;
     case Why::more:
       return "the template ends";
     case Why::not_an_integer:
-      return "it fits, but a value is no canonical integer, which SQL could take for another one; "
-             "with canonical_keys: true it would be absent";
+      return "it matches, but a value is not a canonical integer, and SQL may treat it as equal to "
+             "one; with canonical_keys: true the key would be absent";
     case Why::not_canonical:
-      return "it fits, but the value of " + ceasing.placeholder->text() +
-             " is not as PostgreSQL prints one, and may be equal to a row's that is";
+      return "it matches, but the value of " + ceasing.placeholder->text() +
+             " is not spelled as PostgreSQL prints it, and may equal a row's value";
     case Why::uncertain:
       break;
   }
-  return "it fits, but where its values end, or what they equal, is not sure: only the database "
-         "can tell";
+  return "it matches, but where its values end, or what they are equal to, is ambiguous: only the "
+         "database can decide";
 }
 
 }  // namespace

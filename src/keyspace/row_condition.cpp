@@ -38,8 +38,9 @@ class ConditionParser {
     } while (condition_.terms_.size() < kConditionTermsMax && read_word("and"));
     skip_space();
     if (at_ < text_.size()) {
-      return std::unexpected("needs AND or its end at character " + std::to_string(at_ + 1) +
-                             "; conditions are column IS [NOT] NULL, =, <> and IN, up to " +
+      return std::unexpected("needs AND or the end of the condition at character " +
+                             std::to_string(at_ + 1) +
+                             "; supported terms are column IS [NOT] NULL, =, <> and IN, at most " +
                              std::to_string(kConditionTermsMax) + " of them");
     }
     return std::move(condition_);
@@ -101,7 +102,7 @@ class ConditionParser {
   }
 
   bool read_list(RowCondition::Term& term) {
-    wanted_ = "( behind IN";
+    wanted_ = "( after IN";
     if (!read_mark("(")) {
       return false;
     }

@@ -182,12 +182,15 @@ TEST(DocumentedCommands, have_help_for_people_and_not_of_the_parser) {
     expect_for_people(name);
   }
   EXPECT_THAT(help_of(""), ::testing::HasSubstr("(not with --check-config or --print-config)"));
-  EXPECT_THAT(help_of("filter create"),
-              ::testing::ContainsRegex("--strategy NAME +Of guava-bitmap: murmur128_mitz_32, "));
-  EXPECT_THAT(help_of("init"),
-              ::testing::ContainsRegex("--database-address ADDRESS\n? +Address of the database's "
-                                       "server .default: 127.0.0.1:3306; postgres: "
-                                       "127.0.0.1:5432"));
+  EXPECT_THAT(
+      help_of("filter create"),
+      ::testing::ContainsRegex(
+          "--strategy NAME +Guava's hashing strategy, for guava-bitmap: murmur128_mitz_32, "));
+  EXPECT_THAT(
+      help_of("init"),
+      ::testing::ContainsRegex(
+          "--database-address ADDRESS\n"
+          "? +Address of the database server .default: 127.0.0.1:3306; postgres: 127.0.0.1:5432"));
 }
 
 }  // namespace

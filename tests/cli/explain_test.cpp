@@ -45,19 +45,19 @@ TEST(Explain, the_namespaces_are_named_whose_rows_can_have_the_key_too) {
       "'page:draft:{id}'\n    source: { from: shop, table: draft }\n  pages: { keys: "
       "\"page:{slug}\", source: { from: shop, table: page } }\n  others:\n    keys: 'other:{id}'";
   EXPECT_THAT(explained("page:draft:42", keys),
-              HasSubstr("shared: rows of pages can have this key, too\n"));
+              HasSubstr("shared: rows of pages can have this key as well\n"));
   EXPECT_THAT(explained("page:home", keys), testing::Not(HasSubstr("shared")));
 }
 
 TEST(Explain, a_key_of_none_is_shown_where_the_nearest_template_ceases) {
   EXPECT_THAT(explained("usr:42", "'user:{id:uint64}'"),
-              HasSubstr("namespace: none: it is forwarded to Redis, and Redis's reply comes back\n"
+              HasSubstr("namespace: none: reads of this key are forwarded to Redis\n"
                         "nearest: user:{id:uint64} of namespace users\n"
                         "why: at byte 2, before \"r:42\", the template has \"er:\"\n"));
   EXPECT_THAT(explained("user:42:cart", "'user:{id:uint64}'"),
-              HasSubstr("why: at byte 7, before \":cart\", the value of {id} would hold a ':'"));
+              HasSubstr("why: at byte 7, before \":cart\", the value of {id} would contain ':'"));
   EXPECT_THAT(explained("user:42", "'user:{id}:profile'"),
-              HasSubstr("the template has \":profile\" behind {id}"));
+              HasSubstr("the template has \":profile\" after {id}"));
   EXPECT_THAT(explained("user::profile", "'user:{id}:profile'"),
               HasSubstr("why: at byte 5, before \":profile\", the value of {id} is empty"));
   EXPECT_THAT(explained("user:", "'user:{id}'"), HasSubstr("the value of {id} is empty"));
@@ -71,7 +71,7 @@ TEST(Explain, the_nearest_is_the_template_that_goes_the_furthest) {
 
 TEST(Explain, a_value_that_is_no_canonical_integer_is_said_to_be_none) {
   EXPECT_THAT(explained("user:007", "'user:{id:uint64}'"),
-              HasSubstr("why: it fits, but a value is no canonical integer"));
+              HasSubstr("why: it matches, but a value is not a canonical integer"));
 }
 
 TEST(Explain, bytes_of_a_key_cannot_forge_a_line) {
@@ -93,7 +93,7 @@ TEST(Explain, a_user_without_a_password_is_told_where_it_may_stand) {
             "--user bob needs a password: --password-file FILE, or REDISCLI_AUTH");
   guard.login.password_file = "/nonexistent/word";
   EXPECT_EQ(explain_key(guard, "user:1").error(),
-            "/nonexistent/word: its first line must be the password");
+            "/nonexistent/word: the first line must contain the password");
 }
 
 }  // namespace

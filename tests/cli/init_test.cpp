@@ -198,7 +198,7 @@ TEST_F(Initialized, without_a_terminal_a_missing_flag_is_named) {
 TEST_F(Initialized, a_file_that_is_there_is_not_overwritten) {
   std::ofstream(init_.output) << "mine";
   EXPECT_EQ(run(), kExitFailure);
-  EXPECT_THAT(told_, AllOf(HasSubstr("guard.yaml is there already"), HasSubstr("--force")));
+  EXPECT_THAT(told_, AllOf(HasSubstr("guard.yaml already exists"), HasSubstr("--force")));
   EXPECT_EQ(std::filesystem::file_size(init_.output), 4U);
 }
 
@@ -207,7 +207,7 @@ TEST_F(Initialized, what_may_be_a_secret_in_the_wrong_place_is_not_repeated) {
   init_.answers["--type"] = "sqlit";
   EXPECT_EQ(run(), kExitFailure);
   EXPECT_THAT(told_,
-              AllOf(HasSubstr("--redis-password-file: no password can be read there"),
+              AllOf(HasSubstr("--redis-password-file: cannot read a password from this file"),
                     HasSubstr("type: \"sqlit\" is unknown, did you mean \"sqlite\"?"),
                     Not(HasSubstr("hunter2"))));
 }
@@ -233,14 +233,14 @@ TEST_F(Initialized, nothing_is_asked_where_nothing_can_be_written) {
   std::istringstream answers;
   EXPECT_EQ(run(&answers), kExitFailure);
   EXPECT_EQ(asked_, "");
-  EXPECT_THAT(told_, HasSubstr("none is missing or cannot be written"));
+  EXPECT_THAT(told_, HasSubstr("none does not exist or is not writable"));
 }
 
 TEST_F(Initialized, every_key_needs_its_table) {
   init_.tables = {"user"};
   init_.keys = {"user:{id}", "order:{id}"};
   EXPECT_EQ(run(), kExitUsage);
-  EXPECT_THAT(told_, HasSubstr("there are more keys"));
+  EXPECT_THAT(told_, HasSubstr("there are more keys than tables"));
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ TEST(Ping, what_redis_says_to_a_command_it_does_not_know_is_no_sign_of_a_guard) 
     alive.alive = true;
     const auto outcome = ping(alive);
     ASSERT_FALSE(outcome) << *outcome;
-    EXPECT_THAT(outcome.error(), HasSubstr("no guard"));
+    EXPECT_THAT(outcome.error(), HasSubstr("not a guard"));
   }
 }
 

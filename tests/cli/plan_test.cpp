@@ -109,7 +109,9 @@ TEST_F(Planned, of_a_filter_in_redis_it_is_not_said_that_it_takes_nothing) {
                   guests::program().guests));
   };
   EXPECT_THAT(text(""), testing::ContainsRegex("\nseen +- +\\? +- +\\? +\\?\n"));
-  EXPECT_THAT(text(""), HasSubstr("\n? is known to Redis only"));
+  EXPECT_THAT(text(""),
+              HasSubstr("\n"
+                        "? marks filters that are in Redis"));
 }
 
 TEST_F(Planned, what_cannot_be_asked_is_named_and_the_rest_is_there) {
@@ -136,9 +138,10 @@ TEST_F(Planned, the_text_has_a_line_for_each_table_and_one_for_all) {
 TEST_F(Planned, what_a_fleet_costs_is_said_of_who_publishes) {
   Plan plan{.is_published = true, .in_redis = 2'000'000};
   EXPECT_THAT(describe(plan, 400),
-              HasSubstr("\nA fleet of 400 followers (--guards): the database has two guards with "
-                        "two connections each. Redis keeps 1.9 MiB of snapshots"));
-  EXPECT_THAT(describe(plan, 400), HasSubstr(" 10.0 % of one of its cores"));
+              HasSubstr("\n"
+                        "A fleet of 400 followers (--guards): the database serves two builders "
+                        "with two connections each. Redis stores 1.9 MiB of snapshots"));
+  EXPECT_THAT(describe(plan, 400), HasSubstr(" 10.0 % of one core"));
   plan.is_published = false;
   EXPECT_THAT(describe(plan, 400), Not(HasSubstr("A fleet")));
 }
@@ -149,11 +152,11 @@ TEST_F(Planned, look_ups_that_guards_tolerate_are_of_all_namespaces_and_times_th
       ", tolerate: 10/s }\n"
       "  codes: { keys: 'code:{c}', tolerate: 30/min, source: { from: codes } }\n";
   const Plan plan = this->plan(yaml);
-  EXPECT_THAT(
-      describe(plan),
-      HasSubstr("\nDatabase look-ups tolerated (tolerate): 630/min per guard; with N guards "
-                "N times as many: --guards N.\n"));
-  EXPECT_THAT(describe(plan, 12), HasSubstr("630/min per guard; with 12 guards 126/s.\n"));
+  EXPECT_THAT(describe(plan),
+              HasSubstr("\n"
+                        "Tolerated look-ups of absent rows that reach the database (tolerate): "
+                        "630/min per guard; N guards tolerate N times as many (--guards N).\n"));
+  EXPECT_THAT(describe(plan, 12), HasSubstr("630/min per guard; 12 guards: 126/s.\n"));
   EXPECT_THAT(describe(this->plan(std::string(kUsers) + " }\n"), 12),
               testing::Not(HasSubstr("tolerate")));
 }

@@ -31,7 +31,7 @@ TEST(Presets, every_name_stands_alone_in_a_line_above_what_belongs_to_it) {
 TEST(Presets, show_bytes_that_are_no_text_and_where_the_time_stands) {
   const std::string text = list_presets();
   EXPECT_THAT(text, HasSubstr("  bytes      \\x80\\x05N.\n"));
-  EXPECT_THAT(text, HasSubstr("  bytes      none: a string of length 0\n"));
+  EXPECT_THAT(text, HasSubstr("  bytes      none: the empty string\n"));
   EXPECT_THAT(text, HasSubstr("\"bytes:null\" for code that caches JSON\n"));
   EXPECT_THAT(text, HasSubstr("  bytes      {\"ct\": <now: seconds>, \"v\": 2}|\\x80\\x04N.\n"));
   EXPECT_THAT(text, HasSubstr("Object;xp<now: 8 bytes, milliseconds, big-endian><now + 5 s: 8 "));

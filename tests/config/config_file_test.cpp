@@ -66,7 +66,7 @@ TEST(ConfigFile, upstream_has_a_short_form) {
   EXPECT_EQ(config_of("upstream: '${REDIS:-redis:2}'\n").upstream.address.port, 2);
   EXPECT_THAT(errors_of("upstream: redis:0\n"), ElementsAre(HasSubstr("no port from 1 to 65535")));
   EXPECT_THAT(errors_of("upstream: [ redis:1 ]\n"),
-              ElementsAre(HasSubstr("1:11: upstream must hold keys with values")));
+              ElementsAre(HasSubstr("1:11: upstream must be a mapping of keys to values")));
 }
 
 TEST(ConfigFile, all_errors_come_at_once_in_the_files_order) {
@@ -76,12 +76,12 @@ TEST(ConfigFile, all_errors_come_at_once_in_the_files_order) {
                         "log: { level: inf }\n"
                         "log: { level: info }\n"
                         "drain_timeout: 5\n"),
-              ElementsAre(HasSubstr("1:10: workers: \"many\" cannot be read"),
+              ElementsAre(HasSubstr("1:10: workers: \"many\" is invalid"),
                           "2:1: unknown key upstrem, did you mean \"upstream\"?",
                           "3:24: max_clients: \"0\" must be from 1 to 1M",
                           "3:27: unknown key max_client, did you mean \"max_clients\"?",
                           "4:15: level: \"inf\" is unknown, did you mean \"info\"?",
-                          "5:1: log is here a second time; the first is in line 4",
+                          "5:1: log is defined twice; the first definition is in line 4",
                           HasSubstr("6:16: drain_timeout: \"5\" has no unit")));
 }
 
@@ -111,7 +111,7 @@ TEST(ConfigFile, the_admin_servers_names_are_names_alone) {
               ElementsAre("guard.svc", "Metrics"));
   for (const std::string_view wrong : {"guard:9180", "http://guard", "", "*"}) {
     EXPECT_THAT(errors_of("admin: { hosts: [ '" + std::string(wrong) + "' ] }\n"),
-                ElementsAre(HasSubstr("is no host name")))
+                ElementsAre(HasSubstr("is not a host name")))
         << wrong;
   }
 }
@@ -132,7 +132,7 @@ TEST(ConfigFile, control_takes_one_password) {
                 .upstream.control.password,
             "hunter2");
   EXPECT_THAT(errors_of("upstream: { control: { password: a, password_file: /b } }\n"),
-              ElementsAre("1:52: password_file and password are both here; one of them is enough"));
+              ElementsAre("1:52: password_file and password are both set; remove one of them"));
   EXPECT_THAT(errors_of("upstream: { control: { username: a } }\n"),
               ElementsAre(HasSubstr("username needs a password")));
 }
@@ -194,28 +194,30 @@ TEST(ConfigFile, an_endless_file_is_refused_and_not_read_to_its_end) {
 
 TEST(ConfigFile, a_top_level_that_is_no_mapping_is_refused) {
   EXPECT_THAT(errors_of("just text\n"),
-              ElementsAre(HasSubstr("1:1: the top level must hold keys with values")));
+              ElementsAre(HasSubstr("1:1: the top level must be a mapping of keys to values")));
   EXPECT_THAT(errors_of("- a\n"),
-              ElementsAre(HasSubstr("1:1: the top level must hold keys with values")));
+              ElementsAre(HasSubstr("1:1: the top level must be a mapping of keys to values")));
 }
 
 TEST(ConfigFile, what_the_program_was_built_without_is_refused_where_it_stands) {
   const Built built{.without = {"sqlite", "filters", "cluster"}};
-  EXPECT_THAT(errors_of("sources:\n  shop: { type: sqlite, path: /shop.db }\n", {}, built),
-              ElementsAre("2:17: type: sqlite: this program was built without sqlite "
-                          "(CUCKOOGUARD_WITH_SQLITE)"));
-  EXPECT_THAT(errors_of("filters: { allow_reserve: 'seen:{name}' }\n", {}, built),
-              ElementsAre("1:10: filters: this program was built without filters "
-                          "(CUCKOOGUARD_WITH_FILTERS)"));
-  EXPECT_THAT(errors_of("listen: [ { nodes: '127.0.0.1:7000-7003' }, '127.0.0.1:6380' ]\n"
-                        "upstream: { cluster: [ 'a:1' ] }\n",
-                        {},
-                        built),
-              ElementsAre("2:22: cluster: this program was built without cluster "
-                          "(CUCKOOGUARD_WITH_CLUSTER)"));
-  EXPECT_THAT(errors_of("upstream: { sentinels: [ 'a:1' ], master: shop }\n", {}, built),
-              ElementsAre("1:24: sentinels: this program was built without cluster "
-                          "(CUCKOOGUARD_WITH_CLUSTER)"));
+  EXPECT_THAT(
+      errors_of("sources:\n  shop: { type: sqlite, path: /shop.db }\n", {}, built),
+      ElementsAre(
+          "2:17: type: sqlite: this build does not include sqlite (CUCKOOGUARD_WITH_SQLITE)"));
+  EXPECT_THAT(
+      errors_of("filters: { allow_reserve: 'seen:{name}' }\n", {}, built),
+      ElementsAre("1:10: filters: this build does not include filters (CUCKOOGUARD_WITH_FILTERS)"));
+  EXPECT_THAT(
+      errors_of("listen: [ { nodes: '127.0.0.1:7000-7003' }, '127.0.0.1:6380' ]\n"
+                "upstream: { cluster: [ 'a:1' ] }\n",
+                {},
+                built),
+      ElementsAre("2:22: cluster: this build does not include cluster (CUCKOOGUARD_WITH_CLUSTER)"));
+  EXPECT_THAT(
+      errors_of("upstream: { sentinels: [ 'a:1' ], master: shop }\n", {}, built),
+      ElementsAre(
+          "1:24: sentinels: this build does not include cluster (CUCKOOGUARD_WITH_CLUSTER)"));
   EXPECT_THAT(errors_of("filters: {}\nupstream: { address: 'a:1' }\n", {}, built), IsEmpty());
 }
 
@@ -225,9 +227,9 @@ TEST(ConfigFile, a_filter_of_another_library_has_a_format_that_the_program_has) 
     return errors_of("sources:\n  seen: { type: bloom, " + settings + " }\n", {}, built);
   };
   EXPECT_THAT(errors("format: toy, path: /seen, funnel: long"), IsEmpty());
-  EXPECT_THAT(errors("format: toy"), ElementsAre(HasSubstr("format: toy needs path beside it")));
+  EXPECT_THAT(errors("format: toy"), ElementsAre(HasSubstr("format: toy also needs path")));
   EXPECT_THAT(errors("format: toy, path: /seen, bits: 8"),
-              ElementsAre(HasSubstr("bits is of no use with format: toy")));
+              ElementsAre(HasSubstr("bits does not apply to format: toy")));
   EXPECT_THAT(errors("format: tony, path: /seen"),
               ElementsAre(HasSubstr("format: \"tony\" is unknown, did you mean \"toy\"?")));
 }

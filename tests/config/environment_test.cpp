@@ -50,7 +50,7 @@ TEST(Environment, a_doubled_dollar_is_literal) {
 }
 
 TEST(Environment, what_is_not_closed_or_no_name_is_an_error) {
-  EXPECT_THAT(expanded("${HOST"), HasSubstr("without its }"));
+  EXPECT_THAT(expanded("${HOST"), HasSubstr("without a closing }"));
   EXPECT_THAT(expanded("${}"), HasSubstr("does not name a variable"));
   EXPECT_THAT(expanded("${a b}"), HasSubstr("does not name a variable"));
 }

@@ -85,7 +85,7 @@ TEST(Overrides, another_address_to_listen_on_does_not_switch_tls_off) {
 TEST(Overrides, nothing_of_a_list_is_lost_by_a_part_of_it) {
   const std::string yaml = "listen: [ { tls: { cert: c, key: k } }, 'unix:/a' ]\n";
   EXPECT_THAT(errors_with(yaml, {{"listen.address", "127.0.0.1:2"}}),
-              ElementsAre(HasSubstr("listen is a list in the file: give the whole of it")));
+              ElementsAre(HasSubstr("listen is a list in the file: override the whole list")));
   EXPECT_EQ(config_with(yaml, {{"listen", "127.0.0.1:2"}}).listen.size(), 1U);
   EXPECT_EQ(config_with("", {{"listen", "['127.0.0.1:2', 'unix:/a']"}}).listen.size(), 2U);
 }
@@ -105,13 +105,14 @@ TEST(Overrides, what_is_wrong_is_reported_under_the_flag) {
                           "--set limits.max_client: unknown key max_client, did you mean "
                           "\"max_clients\"?",
                           HasSubstr("f:1:10: workers")));
-  EXPECT_THAT(errors_with("", {{"", "x"}}), ElementsAre(HasSubstr("needs the path of a key")));
-  EXPECT_THAT(errors_with("", {{"log..level", "x"}}), ElementsAre(HasSubstr("the path of a key")));
-  EXPECT_THAT(errors_with("", {{"log.", "x"}}), ElementsAre(HasSubstr("the path of a key")));
+  EXPECT_THAT(errors_with("", {{"", "x"}}), ElementsAre(HasSubstr("needs the path of a setting")));
+  EXPECT_THAT(errors_with("", {{"log..level", "x"}}),
+              ElementsAre(HasSubstr("the path of a setting")));
+  EXPECT_THAT(errors_with("", {{"log.", "x"}}), ElementsAre(HasSubstr("the path of a setting")));
   EXPECT_THAT(errors_with("", {{"admin.operators", "[a: ]]"}}),
               ElementsAre(HasSubstr("--set admin")));
   EXPECT_THAT(errors_with("workers: 3\n", {{"workers.x", "1"}}),
-              ElementsAre("--set workers.x: workers must be one value"));
+              ElementsAre("--set workers.x: workers must be a single value"));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST(ReadConfig, a_list_to_listen_on_has_one_at_least_and_has_an_end) {
   }
   EXPECT_EQ(config_of(many + " ]\n").listen.size(), kListenMax);
   EXPECT_THAT(testing::errors_of(many + ", 'unix:/one-more' ]\n"),
-              ElementsAre(::testing::HasSubstr("listen: at most 64 can be listed")));
+              ElementsAre(::testing::HasSubstr("listen: the list can have at most 64 entries")));
 }
 
 // Else one that is encrypted would no longer be, where another address now has its place.

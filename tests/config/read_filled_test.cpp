@@ -27,12 +27,12 @@ TEST(ReadFilled, filters_are_asked_for_by_their_name_or_their_key) {
 
 TEST(ReadFilled, one_key_is_one_filter) {
   EXPECT_THAT(errors_of("filters: { named: { a: { key: x }, b: { key: x } } }\n"),
-              ElementsAre(HasSubstr("is the key of another filter already")));
+              ElementsAre(HasSubstr("is already the key of another filter")));
   EXPECT_THAT(errors_of("sources: { s: { type: file, path: /f } }\n"
                         "namespaces:\n"
                         "  n: { keys: 'k:{id}', source: { from: s }, commands: { key: x } }\n"
                         "filters: { named: { x: {} } }\n"),
-              ElementsAre(HasSubstr("is a filter that the application fills")));
+              ElementsAre(HasSubstr("is already an application filter")));
 }
 
 TEST(ReadFilled, keys_that_may_be_two_things_are_refused) {
@@ -42,13 +42,13 @@ TEST(ReadFilled, keys_that_may_be_two_things_are_refused) {
 
 TEST(ReadFilled, a_bloom_filter_has_no_deletes) {
   EXPECT_THAT(errors_of("filters: { named: { a: { deletes: exact } } }\n"),
-              ElementsAre(HasSubstr("kind: cuckoo has CF.DEL")));
+              ElementsAre(HasSubstr("kind: cuckoo (CF.DEL)")));
 }
 
 TEST(ReadFilled, what_guards_share_needs_a_secret) {
   EXPECT_THAT(errors_of("filters: { durability: redis }\n"),
               ElementsAre(HasSubstr("durability: redis needs secret_file")));
-  EXPECT_THAT(errors_of("filters: { log: 'a{b}' }\n"), ElementsAre(HasSubstr("no braces")));
+  EXPECT_THAT(errors_of("filters: { log: 'a{b}' }\n"), ElementsAre(HasSubstr("without braces")));
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST(ReadNamespace, a_table_that_is_empty_or_named_twice_is_refused) {
       "namespaces:\n"
       "  a: { keys: 'a:{b}', source: { from: shop, table: ";
   EXPECT_THAT(errors_of(start + "[ user, user ] } }\n"),
-              ElementsAre("3:60: table: \"user\" is named twice"));
+              ElementsAre("3:60: table: \"user\" is listed twice"));
   EXPECT_THAT(errors_of(start + "[ user, '' ] } }\n"), ElementsAre("3:60: table: \"\" is empty"));
 }
 
@@ -117,7 +117,7 @@ TEST(ReadNamespace, columns_of_unknown_placeholders_are_refused) {
                         "  users:\n"
                         "    keys: 'user:{user_id}'\n"
                         "    source: { from: shop, table: user, columns: { userid: id } }\n"),
-              ElementsAre("5:51: columns: no template in keys has a placeholder \"userid\", did "
+              ElementsAre("5:51: columns: no template in keys has the placeholder \"userid\", did "
                           "you mean \"user_id\"?"));
 }
 
@@ -128,10 +128,10 @@ TEST(ReadNamespace, columns_must_be_a_mapping_of_texts) {
       "  users:\n"
       "    keys: 'user:{id}'\n";
   EXPECT_THAT(errors_of(start + "    source: { from: shop, table: user, columns: id }\n"),
-              ElementsAre(HasSubstr("5:49: columns must be a mapping")));
+              ElementsAre(HasSubstr("5:49: columns must map")));
   EXPECT_THAT(
       errors_of(start + "    source: { from: shop, table: user, columns: { id: [ a ] } }\n"),
-      ElementsAre("5:55: id must be one value"));
+      ElementsAre("5:55: id must be a single value"));
 }
 
 TEST(ReadNamespace, a_condition_says_which_rows_count) {
@@ -183,13 +183,13 @@ TEST(ReadNamespace, a_bad_template_is_reported_at_the_byte) {
                         "  users:\n"
                         "    keys: [ 'user:{id}', \"user:{id\", x ]\n"
                         "    source: { from: shop }\n"),
-              ::testing::Contains(HasSubstr("3:32: keys: \"user:{id\" has a '{' without its '}'")));
+              ::testing::Contains(HasSubstr("3:32: keys: \"user:{id\" has a '{' without a '}'")));
   EXPECT_THAT(errors_of("namespaces:\n"
                         "  users:\n"
                         "    keys: user:{id:int}\n"
                         "    source: { from: shop }\n"),
               ::testing::Contains(HasSubstr(
-                  "3:19: keys: \"user:{id:int}\" has \":int\" behind a placeholder's name")));
+                  "3:19: keys: \"user:{id:int}\" has \":int\" after a placeholder's name")));
 }
 
 TEST(ReadNamespace, enforce_needs_an_absent_reply_and_the_error_explains_the_choice) {
@@ -213,7 +213,8 @@ TEST(ReadNamespace, enforce_needs_an_absent_reply_and_the_error_explains_the_cho
 TEST(ReadNamespace, a_wrong_absent_reply_is_not_also_a_missing_one) {
   EXPECT_THAT(
       namespace_errors("    mode: enforce\n    absent_reply: gozero\n"),
-      ElementsAre("8:19: absent_reply: \"gozero\" is no absent reply, did you mean \"go-zero\"?"));
+      ElementsAre(
+          "8:19: absent_reply: \"gozero\" is not an absent reply, did you mean \"go-zero\"?"));
 }
 
 TEST(ReadNamespace, what_filter_commands_name_is_one_value_of_one_namespace) {
@@ -225,17 +226,19 @@ TEST(ReadNamespace, what_filter_commands_name_is_one_value_of_one_namespace) {
           "  b: { keys: 'b:{_}:{y}', commands: { key: g }, source: { from: shop, table: t } }\n"
           "  c: { keys: 'c:{x}', commands: { key: h }, source: { from: shop, table: t } }\n"
           "  d: { keys: 'd:{x}', commands: { key: h }, source: { from: shop, table: t } }\n"),
-      ElementsAre(HasSubstr("3:44: commands: the first of keys must have one placeholder"),
-                  HasSubstr("4:44: commands: the first of keys must have one placeholder"),
-                  HasSubstr("6:40: commands: \"h\" is the filter of namespace c already")));
+      ElementsAre(
+          HasSubstr("3:44: commands: the first template of keys must have exactly one placeholder"),
+          HasSubstr("4:44: commands: the first template of keys must have exactly one placeholder"),
+          HasSubstr("6:40: commands: \"h\" is already the filter of namespace c")));
 }
 
 TEST(ReadNamespace, canonical_keys_need_an_integer) {
-  EXPECT_THAT(errors_of("sources: { shop: { type: sqlite, path: /x } }\n"
-                        "namespaces:\n"
-                        "  users: { keys: 'user:{id}', canonical_keys: true, source: { from: shop, "
-                        "table: user } }\n"),
-              ElementsAre(HasSubstr("3:47: canonical_keys: true needs an integer in keys")));
+  EXPECT_THAT(
+      errors_of("sources: { shop: { type: sqlite, path: /x } }\n"
+                "namespaces:\n"
+                "  users: { keys: 'user:{id}', canonical_keys: true, source: { from: shop, "
+                "table: user } }\n"),
+      ElementsAre(HasSubstr("3:47: canonical_keys: true needs an integer placeholder in keys")));
 }
 
 TEST(ReadNamespace, canonical_keys_have_an_old_name_for_one_more_release) {
@@ -245,7 +248,7 @@ TEST(ReadNamespace, canonical_keys_have_an_old_name_for_one_more_release) {
   EXPECT_TRUE(read->config.namespaces.at(0).canonical_keys);
   ASSERT_EQ(read->warnings.size(), 1U);
   EXPECT_THAT(read->warnings[0].text(),
-              ::testing::StartsWith("guard.yaml:7:5: strict is called canonical_keys now"));
+              ::testing::StartsWith("guard.yaml:7:5: strict has been renamed to canonical_keys"));
   EXPECT_THAT(print_settings(read->settings),
               ::testing::ContainsRegex("    canonical_keys: true +# guard.yaml:7\n"));
 
@@ -259,9 +262,9 @@ TEST(ReadNamespace, canonical_keys_have_an_old_name_for_one_more_release) {
 TEST(ReadNamespace, the_old_name_beside_the_new_one_is_an_error_even_if_they_agree) {
   EXPECT_THAT(namespace_errors("    canonical_keys: true\n"
                                "    strict: true\n"),
-              ElementsAre(HasSubstr("8:5: strict and canonical_keys are both here")));
+              ElementsAre(HasSubstr("8:5: strict and canonical_keys are both set")));
   EXPECT_THAT(namespace_errors("    strict: 1\n"),
-              ElementsAre(HasSubstr("7:13: canonical_keys: \"1\" is neither true nor false")));
+              ElementsAre(HasSubstr("7:13: canonical_keys: \"1\" must be true or false")));
 }
 
 TEST(ReadNamespace, at_most_a_million_reads_per_second_are_tolerated) {
@@ -279,7 +282,7 @@ TEST(ReadNamespace, values_out_of_range_are_refused) {
   EXPECT_THAT(namespace_errors("    filter: { capacity: 0 }\n"),
               ElementsAre(HasSubstr("must be auto, or from 1")));
   EXPECT_THAT(namespace_errors("    overlay: { ttl: 1500ms }\n"),
-              ElementsAre(HasSubstr("must be whole seconds")));
+              ElementsAre(HasSubstr("must be a whole number of seconds")));
   EXPECT_THAT(namespace_errors("    overlay: { ttl: 0s }\n"),
               ElementsAre(HasSubstr("must be from 1s to 1d")));
   EXPECT_THAT(namespace_errors("    overlay: { max_keys: 0 }\n"),
@@ -288,9 +291,9 @@ TEST(ReadNamespace, values_out_of_range_are_refused) {
 
 TEST(ReadNamespace, needs_keys_and_a_source) {
   EXPECT_THAT(errors_of("namespaces:\n  users: { mode: bypass }\n"),
-              ElementsAre("2:3: keys is missing here", "2:3: source is missing here"));
+              ElementsAre("2:3: keys is missing", "2:3: source is missing"));
   EXPECT_THAT(errors_of("namespaces:\n  users: { keys: 'a:{b}', source: { table: c } }\n"),
-              ElementsAre("2:27: from is missing here"));
+              ElementsAre("2:27: from is missing"));
 }
 
 TEST(ReadNamespace, a_misspelled_key_is_the_only_complaint) {

@@ -55,17 +55,17 @@ TEST(ReadSource, with_triggers_it_looks_as_often_as_a_new_row_should_be_known) {
 
 TEST(ReadSource, nothing_is_installed_that_nobody_follows) {
   EXPECT_THAT(source_errors("type: sqlite, path: /x, install_triggers: true"),
-              ElementsAre(HasSubstr("install_triggers is of no use without follow: triggers")));
+              ElementsAre(HasSubstr("install_triggers requires follow: triggers")));
   EXPECT_THAT(source_errors("type: sqlite, path: /x, follow: trigger"),
               ElementsAre(HasSubstr("did you mean \"triggers\"?")));
 }
 
 TEST(ReadSource, polling_too_seldom_for_max_lag_is_refused) {
-  EXPECT_THAT(
-      source_errors("type: sqlite, path: /x, poll_every: 501ms"),
-      ElementsAre(HasSubstr("2:47: poll_every: \"501ms\" must be from 1ms to half of max_lag")));
+  EXPECT_THAT(source_errors("type: sqlite, path: /x, poll_every: 501ms"),
+              ElementsAre(HasSubstr(
+                  "2:47: poll_every: \"501ms\" must be auto, or from 1ms to half of max_lag")));
   EXPECT_THAT(source_errors("type: sqlite, path: /x, poll_every: 0ms"),
-              ElementsAre(HasSubstr("must be from 1ms")));
+              ElementsAre(HasSubstr("or from 1ms")));
 }
 
 TEST(ReadSource, files_have_a_format) {
@@ -93,22 +93,22 @@ TEST(ReadSource, filters_of_other_libraries_are_said_as_their_format_needs) {
                     1s}));
   EXPECT_EQ(std::get<BloomSource>(source_of("type: bloom, format: redisson, key: k, db: 3").kind),
             (BloomSource{.format = &foreign::kRedisson, .key = "k", .db = 3}));
-  EXPECT_THAT(source_errors("type: bloom, key: k"), ElementsAre("2:3: format is missing here"));
-  EXPECT_THAT(source_errors("type: bloom, format: go-zero"),
-              ElementsAre("2:32: format: go-zero needs bits beside it",
-                          "2:32: format: go-zero needs key beside it"));
+  EXPECT_THAT(source_errors("type: bloom, key: k"), ElementsAre("2:3: format is missing"));
+  EXPECT_THAT(
+      source_errors("type: bloom, format: go-zero"),
+      ElementsAre("2:32: format: go-zero also needs bits", "2:32: format: go-zero also needs key"));
   EXPECT_THAT(source_errors("type: bloom, format: guava-bitmap, key: k, bits: 1k"),
-              ElementsAre(HasSubstr("format: guava-bitmap needs hashes beside it")));
+              ElementsAre(HasSubstr("format: guava-bitmap also needs hashes")));
   EXPECT_THAT(source_errors("type: bloom, format: guava, path: /x, key: k, hashes: 5"),
-              ElementsAre(HasSubstr("key is of no use with format: guava"),
-                          HasSubstr("hashes is of no use with format: guava")));
+              ElementsAre(HasSubstr("key does not apply to format: guava"),
+                          HasSubstr("hashes does not apply to format: guava")));
   EXPECT_THAT(source_errors("type: bloom, format: redisbloom, key: k, bits: 8, funnel: long"),
-              ElementsAre(HasSubstr("bits is of no use with format: redisbloom"),
-                          HasSubstr("funnel is of no use with format: redisbloom")));
+              ElementsAre(HasSubstr("bits does not apply to format: redisbloom"),
+                          HasSubstr("funnel does not apply to format: redisbloom")));
   EXPECT_THAT(source_errors("type: bloom, format: go-zero, key: k, bits: 5G"),
               ::testing::Contains(HasSubstr("must be at most 4294967296")));
   EXPECT_THAT(source_errors("type: bloom, format: redisson, key: k, reload: 501ms"),
-              ElementsAre(HasSubstr("must be from 1ms to half of max_lag")));
+              ElementsAre(HasSubstr("must be auto, or from 1ms to half of max_lag")));
 }
 
 TEST(ReadSource, the_type_decides_which_keys_there_are) {
@@ -120,7 +120,7 @@ TEST(ReadSource, the_type_decides_which_keys_there_are) {
 }
 
 TEST(ReadSource, a_missing_or_unknown_type_is_the_only_complaint) {
-  EXPECT_THAT(source_errors("path: /x, format: csv"), ElementsAre("2:3: type is missing here"));
+  EXPECT_THAT(source_errors("path: /x, format: csv"), ElementsAre("2:3: type is missing"));
   EXPECT_THAT(
       source_errors("type: oracle, path: /x"),
       ElementsAre("2:17: type: \"oracle\" is unknown; valid: sqlite, mysql, postgres, file, "
@@ -128,9 +128,10 @@ TEST(ReadSource, a_missing_or_unknown_type_is_the_only_complaint) {
 }
 
 TEST(ReadSource, other_names_of_databases_lead_to_what_there_is) {
-  EXPECT_THAT(source_errors("type: mariadb, user: guard"),
-              ElementsAre("2:17: type: \"mariadb\" is unknown, did you mean \"mysql\"? It is for "
-                          "MariaDB as well"));
+  EXPECT_THAT(
+      source_errors("type: mariadb, user: guard"),
+      ElementsAre(
+          "2:17: type: \"mariadb\" is unknown, did you mean \"mysql\"? It works for MariaDB, too"));
   for (const std::string type : {"postgresql", "pgsql", "pg"}) {
     EXPECT_THAT(source_errors("type: " + type),
                 ElementsAre("2:17: type: \"" + type + "\" is unknown, did you mean \"postgres\"?"));
@@ -144,10 +145,9 @@ TEST(ReadSource, mysql_needs_addresses_a_user_and_a_database) {
               MysqlSource{
                   .addresses = {{.host = "db", .port = 3306}}, .user = "guard", .database = "shop"},
               1s}));
-  EXPECT_THAT(source_errors("type: mysql"),
-              ElementsAre("2:3: addresses is missing here",
-                          "2:3: database is missing here",
-                          "2:3: user is missing here"));
+  EXPECT_THAT(
+      source_errors("type: mysql"),
+      ElementsAre("2:3: addresses is missing", "2:3: database is missing", "2:3: user is missing"));
   const auto several = std::get<MysqlSource>(
       source_of("type: mysql, addresses: ['a:1', 'unix:/b'], user: u, database: d, server_id: 7, "
                 "tls: verified, ca_file: /ca, password: '${NOT_SET:-word}'")
@@ -173,7 +173,7 @@ TEST(ReadSource, mysql_says_what_is_wrong_and_shows_no_secret) {
         << address;
   }
   EXPECT_THAT(source_errors(good + "password: tell, password_file: /nobody"),
-              ElementsAre(::testing::AllOf(HasSubstr("password_file and password are both here"),
+              ElementsAre(::testing::AllOf(HasSubstr("password_file and password are both set"),
                                            ::testing::Not(HasSubstr("tell")))));
   EXPECT_THAT(source_errors(good + "ca_file: /ca"), ElementsAre(HasSubstr("tls: verified")));
   EXPECT_THAT(source_errors(good + "server_id: 0"),
@@ -190,10 +190,9 @@ TEST(ReadSource, postgres_needs_addresses_a_user_and_a_database) {
                                    .publication = "cuckooguard",
                                    .slot = {}},
                     1s}));
-  EXPECT_THAT(source_errors("type: postgres"),
-              ElementsAre("2:3: addresses is missing here",
-                          "2:3: database is missing here",
-                          "2:3: user is missing here"));
+  EXPECT_THAT(
+      source_errors("type: postgres"),
+      ElementsAre("2:3: addresses is missing", "2:3: database is missing", "2:3: user is missing"));
   const auto several = std::get<PostgresSource>(
       source_of("type: postgres, addresses: ['a:1', '[::1]:5433', 'unix:/run/postgresql'], user: "
                 "u, database: d, schema: App, publication: guard, tls: verified, ca_file: /ca")
@@ -237,12 +236,12 @@ TEST(ReadSource, postgres_says_what_is_wrong_and_shows_no_secret) {
   }
   const std::string good = "type: postgres, addresses: db, user: guard, database: shop, ";
   EXPECT_THAT(source_errors(good + "password: tell, password_file: /nobody"),
-              ElementsAre(HasSubstr("password_file and password are both here")));
+              ElementsAre(HasSubstr("password_file and password are both set")));
   EXPECT_THAT(source_errors(good + "ca_file: /ca"), ElementsAre(HasSubstr("tls: verified")));
 }
 
 TEST(ReadSource, a_path_is_needed) {
-  EXPECT_THAT(source_errors("type: sqlite"), ElementsAre("2:3: path is missing here"));
+  EXPECT_THAT(source_errors("type: sqlite"), ElementsAre("2:3: path is missing"));
   EXPECT_THAT(source_errors("type: file, path: ''"), ElementsAre(HasSubstr("path: \"\" is empty")));
   EXPECT_THAT(source_errors("type: file, path: '${NOPE}'"),
               ElementsAre(HasSubstr("variable NOPE")));
@@ -271,11 +270,11 @@ TEST(ReadSource, strict_reads_wait_no_longer_than_proofs_are_good_for) {
 
 TEST(ReadSource, names_are_plain_and_sources_are_a_mapping) {
   EXPECT_THAT(errors_of("sources:\n  'a b': { type: file, path: /x }\n"),
-              ElementsAre("2:3: a name in sources is 1 to 64 letters, digits, '_' and '-'"));
+              ElementsAre("2:3: a name in sources must have 1 to 64 letters, digits, '_' and '-'"));
   EXPECT_THAT(errors_of("sources: [ a ]\n"),
-              ElementsAre("1:10: sources must hold names with their settings"));
+              ElementsAre("1:10: sources must be a mapping of names to their settings"));
   EXPECT_THAT(errors_of("sources:\n  shop: x\n"),
-              ::testing::Contains(HasSubstr("2:9: sources.* must hold keys")));
+              ::testing::Contains(HasSubstr("2:9: sources.* must be a mapping of keys")));
 }
 
 TEST(ReadSource, a_source_of_no_type_is_told_each_key_of_all_types_once) {

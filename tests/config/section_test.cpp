@@ -60,7 +60,7 @@ TEST_F(SectionOf, what_cannot_be_read_keeps_its_default_and_is_reported) {
   section("size: big\n").read("size", size, parse_count);
   EXPECT_EQ(size, 1U);
   EXPECT_THAT(errors(),
-              ElementsAre("f:1:7: size: \"big\" cannot be read: write a number, or one with k, M "
+              ElementsAre("f:1:7: size: \"big\" is invalid: write a number, optionally with k, M "
                           "or G, such as 20M"));
 }
 
@@ -85,7 +85,8 @@ TEST_F(SectionOf, scalars_and_lists_are_no_sections) {
   section("just text\n");
   EXPECT_THAT(
       errors(),
-      ElementsAre("f:1:1: things.* must hold keys with values; valid: size, colour, names"));
+      ElementsAre(
+          "f:1:1: things.* must be a mapping of keys to values; valid: size, colour, names"));
 }
 
 TEST_F(SectionOf, wrong_kinds_of_values_are_reported) {
@@ -94,8 +95,8 @@ TEST_F(SectionOf, wrong_kinds_of_values_are_reported) {
   thing.read("size", text, parse_text);
   thing.read("colour", text, parse_text);
   EXPECT_THAT(errors(),
-              ElementsAre("f:1:1: size has no value; leave it out or give it one",
-                          "f:2:9: colour must be one value"));
+              ElementsAre("f:1:1: size has no value; set one, or remove the key",
+                          "f:2:9: colour must be a single value"));
 }
 
 TEST_F(SectionOf, one_value_stands_for_a_list_of_one) {
@@ -113,8 +114,9 @@ TEST_F(SectionOf, one_value_stands_for_a_list_of_one) {
 TEST_F(SectionOf, empty_lists_and_lists_in_lists_are_reported) {
   (void)section("names: []\n").read_list("names");
   (void)section("names: [ [ a ] ]\n").read_list("names");
-  EXPECT_THAT(errors(),
-              ElementsAre("f:1:8: names: the list is empty", "f:1:10: names must be one value"));
+  EXPECT_THAT(
+      errors(),
+      ElementsAre("f:1:8: names: the list is empty", "f:1:10: names must be a single value"));
 }
 
 TEST_F(SectionOf, variables_are_put_into_every_value) {
@@ -131,7 +133,7 @@ TEST_F(SectionOf, what_a_variable_holds_is_never_shown) {
   std::uint64_t size = 0;
   section("size: ${SECRET}\n").read("size", size, parse_count);
   EXPECT_THAT(errors(),
-              ElementsAre("f:1:7: size: \"${SECRET}\" cannot be read: write a number, or one with "
+              ElementsAre("f:1:7: size: \"${SECRET}\" is invalid: write a number, optionally with "
                           "k, M or G, such as 20M"));
 }
 
@@ -139,7 +141,7 @@ TEST_F(SectionOf, nothing_in_a_section_of_secrets_is_shown) {
   std::uint64_t size = 0;
   section("size: hunter2\nhunter2: 1\nsise: 2\n", kSecretThing).read("size", size, parse_count);
   EXPECT_THAT(errors(),
-              ElementsAre("f:1:7: size: the value cannot be read: write a number, or one with k, M "
+              ElementsAre("f:1:7: size: the value is invalid: write a number, optionally with k, M "
                           "or G, such as 20M",
                           "f:2:1: unknown key; valid: size, colour, names",
                           "f:3:1: unknown key, did you mean \"size\"?"));
@@ -149,13 +151,13 @@ TEST_F(SectionOf, a_value_with_an_at_sign_may_hold_a_password) {
   Address address;
   section("size: 'redis://me:hunter2@host:1'\n").read("size", address, parse_address);
   EXPECT_THAT(errors(),
-              ElementsAre("f:1:7: size: the value is a URL: write host:port; user and password "
-                          "have keys of their own"));
+              ElementsAre("f:1:7: size: the value is a URL: write host:port; set user and password "
+                          "with their own keys"));
 }
 
 TEST_F(SectionOf, what_is_missing_is_reported_at_the_section) {
   EXPECT_EQ(section("size: 1\n").require("colour"), nullptr);
-  EXPECT_THAT(errors(), ElementsAre("f:1:1: colour is missing here"));
+  EXPECT_THAT(errors(), ElementsAre("f:1:1: colour is missing"));
 }
 
 TEST_F(SectionOf, what_is_misspelled_is_not_missing_as_well) {

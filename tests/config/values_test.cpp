@@ -66,7 +66,7 @@ TEST(Values, file_modes_are_octal) {
   EXPECT_EQ(parse_file_mode("777"), 0777U);
   EXPECT_EQ(parse_file_mode(""), std::nullopt);
   for (const std::string wrong : {"0680", "1777", "rw", "660 ", "-1", "0x1ff"}) {
-    EXPECT_THAT(parse_file_mode(wrong).error(), HasSubstr("in octal")) << wrong;
+    EXPECT_THAT(parse_file_mode(wrong).error(), HasSubstr("octal permissions")) << wrong;
   }
 }
 
@@ -122,12 +122,12 @@ TEST(Values, what_is_no_address_says_how_to_write_one) {
   EXPECT_THAT(parse_address("localhost:65536").error(), HasSubstr("has no port from 0 to 65535"));
   EXPECT_THAT(parse_address("localhost:6379x").error(), HasSubstr("has no port from 0 to 65535"));
   EXPECT_THAT(parse_address("::1:6379").error(), HasSubstr("without brackets"));
-  EXPECT_THAT(parse_address(":6379").error(), HasSubstr("every interface"));
+  EXPECT_THAT(parse_address(":6379").error(), HasSubstr("all interfaces"));
   EXPECT_THAT(parse_address("a b:1").error(), HasSubstr("no host name"));
   EXPECT_THAT(parse_address("redis://h:1").error(), HasSubstr("is a URL"));
-  EXPECT_THAT(parse_address("unix:redis.sock").error(), HasSubstr("no absolute path"));
+  EXPECT_THAT(parse_address("unix:redis.sock").error(), HasSubstr("needs an absolute path"));
   EXPECT_THAT(parse_address("unix:/" + std::string(kUnixPathBytesMax, 'x')).error(),
-              HasSubstr("longer than"));
+              HasSubstr("exceeds"));
 }
 
 TEST(Values, absent_replies_are_nil_text_or_hex) {
@@ -169,10 +169,10 @@ TEST(Values, absent_replies_have_the_names_of_frameworks) {
 
 TEST(Values, an_unknown_absent_reply_is_told_the_nearest_or_all) {
   const auto error_of = [](std::string_view text) { return parse_absent_reply(text).error(); };
-  EXPECT_EQ(error_of("jetcache_go"), "is no absent reply, did you mean \"jetcache-go\"?");
-  EXPECT_EQ(error_of("jetcach"), "is no absent reply, did you mean \"jetcache\"?");
-  EXPECT_EQ(error_of("djagno"), "is no absent reply, did you mean \"django\"?");
-  EXPECT_EQ(error_of("nul"), "is no absent reply, did you mean \"nil\"?");
+  EXPECT_EQ(error_of("jetcache_go"), "is not an absent reply, did you mean \"jetcache-go\"?");
+  EXPECT_EQ(error_of("jetcach"), "is not an absent reply, did you mean \"jetcache\"?");
+  EXPECT_EQ(error_of("djagno"), "is not an absent reply, did you mean \"django\"?");
+  EXPECT_EQ(error_of("nul"), "is not an absent reply, did you mean \"nil\"?");
   EXPECT_THAT(error_of("laravel"), HasSubstr("; valid: nil, bytes:TEXT, hex:DIGITS, empty, "));
 }
 

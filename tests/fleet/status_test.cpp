@@ -55,7 +55,8 @@ TEST(FleetStatus, a_follower_that_asks_the_same_again_is_gone) {
   FleetReport gone = report();
   gone.now.asks["a"] = gone.before.asks["a"];
   EXPECT_THAT(describe(gone, false),
-              HasSubstr("\na: 3 entries behind, proven 120 ms ago, does not ask any more\n"));
+              HasSubstr("\n"
+                        "a: 3 entries behind, proven 120 ms ago, no longer polls the log\n"));
 }
 
 TEST(FleetStatus, nobody_publishes_a_log_that_does_not_move) {

@@ -28,15 +28,16 @@ TEST(Misfit, names_the_template_that_the_key_goes_along_with_the_furthest_and_th
 TEST(Misfit, of_a_key_that_fits_but_for_a_value_says_so) {
   const Misfit misfit = misfit_of(shop(), "user:007");
   EXPECT_EQ(misfit.nearest, "user:{id:uint64} of namespace users");
-  EXPECT_TRUE(misfit.why.starts_with("it fits, but a value is no canonical integer")) << misfit.why;
+  EXPECT_TRUE(misfit.why.starts_with("it matches, but a value is not a canonical integer"))
+      << misfit.why;
 }
 
 TEST(Misfit, of_a_key_with_another_spelling_names_the_placeholder) {
   const Keyspace keyspace = must_build({{"days", {must_parse("day:{shop}:{d:date}")}, false}});
   const Misfit misfit = misfit_of(keyspace, "day:a:20240229");
   EXPECT_EQ(misfit.nearest, "day:{shop}:{d:date} of namespace days");
-  EXPECT_TRUE(
-      misfit.why.starts_with("it fits, but the value of {d:date} is not as PostgreSQL prints"))
+  EXPECT_TRUE(misfit.why.starts_with(
+      "it matches, but the value of {d:date} is not spelled as PostgreSQL prints"))
       << misfit.why;
 }
 

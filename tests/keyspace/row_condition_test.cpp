@@ -132,7 +132,7 @@ TEST(RowCondition, says_what_it_lacks_and_where) {
   EXPECT_EQ(refusal("a = 01"),
             "needs an integer as the database prints it, or 'text', at character 5");
   EXPECT_EQ(refusal("a IS 1"), "needs NULL at character 6");
-  EXPECT_EQ(refusal("a IN 1"), "needs ( behind IN at character 6");
+  EXPECT_EQ(refusal("a IN 1"), "needs ( after IN at character 6");
   EXPECT_EQ(refusal("a IN (1 2)"), "needs , or ) at character 9");
   EXPECT_EQ(refusal("a IN ()"),
             "needs an integer as the database prints it, or 'text', at character 7");
@@ -167,7 +167,7 @@ TEST(RowCondition, is_bounded) {
     text += " AND a = 1";
   }
   parsed(text);
-  EXPECT_NE(refusal(text + " AND a = 1").find("up to 64 of them"), std::string::npos);
+  EXPECT_NE(refusal(text + " AND a = 1").find("at most 64 of them"), std::string::npos);
   EXPECT_EQ(refusal("a = '" + std::string(kConditionBytesMax, 'x') + "'"),
             "is longer than 4096 bytes");
 }

@@ -115,8 +115,8 @@ TEST(RowIdentity, rows_with_texts_where_keys_have_integers_are_found_by_what_sql
 TEST(RowIdentity, rows_with_texts_that_sql_takes_for_several_integers_are_named) {
   const Keyspace keyspace = must_build({space("orders", {"order:{t}:{id:uint64}"})});
   EXPECT_EQ(error_of(keyspace, {"a", "9007199254740993x"}).what,
-            R"(row t="a", id="9007199254740993x" cannot be told by its keys: )"
-            "SQL may take a text that is no integer for any of several");
+            R"(row t="a", id="9007199254740993x" cannot be identified by its keys: )"
+            "SQL may treat a text that is not an integer as any of several integers");
 }
 
 TEST(RowIdentity, rows_with_texts_for_integers_whose_key_is_claimed_elsewhere_are_named) {

@@ -40,7 +40,9 @@ std::expected<keyspace::Keyspace, std::string> keyspace_of(const std::string& ke
 
 void add_filter_commands(Parser app, Commands& commands) {
   Parser filter = app.add_subcommand(
-      "filter", "Look into filter files; make, fill and move those of other libraries", true);
+      "filter",
+      "Inspect and query filter files; create, fill, import and export filters of other libraries",
+      true);
   commands.add(filter, InspectFilter{});
   commands.add(filter, QueryFilter{});
   commands.add(filter, CreateFilter{});
@@ -50,8 +52,7 @@ void add_filter_commands(Parser app, Commands& commands) {
 }
 
 Parser InspectFilter::add(Parser filter) {
-  Parser command =
-      filter.add_subcommand("inspect", "Verify a filter file and print what it says of itself");
+  Parser command = filter.add_subcommand("inspect", "Verify a filter file and print its metadata");
   command.add_option("file", path, "FILE", "The filter file").required();
   foreign.add(command);
   return command;
@@ -63,16 +64,23 @@ int InspectFilter::run() const {
 
 Parser QueryFilter::add(Parser filter) {
   Parser command = filter.add_subcommand(
-      "query", "What a filter file says of Redis keys: one line each, `absent` or `may exist`");
+      "query",
+      "Look up Redis keys in a filter file: prints one line per key, `absent` or `may exist`");
   command.add_option("file", path, "FILE", "The filter file").required();
   const Option secret =
-      command.add_option("--secret", secret_path, "FILE", "The secret the file was hashed with");
-  const Option of_namespace = command.add_option(
-      "--template", key_template, "TEMPLATE", "The namespace's, such as user:{id:uint64}");
+      command.add_option("--secret",
+                         secret_path,
+                         "FILE",
+                         "File with the secret that the filter's keys were hashed with");
+  const Option of_namespace =
+      command.add_option("--template",
+                         key_template,
+                         "TEMPLATE",
+                         "Key template of the namespace, such as user:{id:uint64}");
   secret.needs(of_namespace);
   of_namespace.needs(secret);
   foreign.add(command);
-  command.add_option("keys", keys, "KEY", "Redis keys; of another library's filter its items")
+  command.add_option("keys", keys, "KEY", "Redis keys; with --format, items of the filter")
       .required();
   return command;
 }
@@ -124,7 +132,7 @@ std::expected<std::string, std::string> query_filter(const QueryFilter& options)
   }
   if (options.secret_path.empty() || options.key_template.empty()) {
     return std::unexpected(
-        "--secret and --template are needed, or --format for a filter of another library");
+        "specify --secret and --template, or --format for a filter of another library");
   }
   const auto keys = TRY(keyspace_of(options.key_template));
   const auto secret = TRY(filter::read_secret(options.secret_path));
@@ -134,7 +142,7 @@ std::expected<std::string, std::string> query_filter(const QueryFilter& options)
   }
   const auto isolated = filter::IsolatedRows::parse(file->label.attachment);
   if (!isolated) {
-    return std::unexpected(options.path + ": its isolated rows cannot be read");
+    return std::unexpected(options.path + ": cannot read its isolated rows");
   }
   std::string text;
   keyspace::IdentityBuffer scratch;

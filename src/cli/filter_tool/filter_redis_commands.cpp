@@ -37,7 +37,7 @@ std::expected<std::uint64_t, std::string> ask_number(RedisCall& redis,
                                                      const std::vector<std::string_view>& words) {
   const auto reply = TRY(redis.ask(words));
   if (reply.kind != Kind::number || reply.number < 0) {
-    return std::unexpected(fmt::format("{}: the reply is no number", words.front()));
+    return std::unexpected(fmt::format("{}: the reply is not a number", words.front()));
   }
   return static_cast<std::uint64_t>(reply.number);
 }
@@ -48,7 +48,7 @@ std::expected<foreign::Shape, std::string> shape_in_redis(RedisCall& redis,
   const auto reply = TRY(redis.ask({"HMGET", hash, "size", "hashIterations"}));
   const std::vector<resp::Value>& values = reply.list;
   if (values.size() != 2) {
-    return std::unexpected("HMGET: the reply is not that of two fields");
+    return std::unexpected("HMGET: the reply does not have two fields");
   }
   foreign::Shape shape;
   if (std::ranges::all_of(values, [](const auto& each) { return each.kind == Kind::nothing; })) {
@@ -57,7 +57,7 @@ std::expected<foreign::Shape, std::string> shape_in_redis(RedisCall& redis,
   shape.bits = text::number_of<decltype(shape.bits)>(values[0].text).value_or(0);
   const auto hashes = text::number_of<decltype(shape.hashes)>(values[1].text);
   if (shape.bits == 0 || !hashes) {
-    return std::unexpected(printable(hash) + ": its size and hashIterations are no numbers");
+    return std::unexpected(printable(hash) + ": size and hashIterations are not numbers");
   }
   shape.hashes = *hashes;
   return shape;
@@ -87,14 +87,15 @@ std::expected<std::string, std::string> bitmap_in_redis(RedisCall& redis, const 
     read = piece.size();
     bytes += piece;
     if (bytes.size() > kBitmapBytesMax) {
-      return std::unexpected(printable(key) + ": no bitmap is so large");
+      return std::unexpected(printable(key) + ": the filter is larger than a Redis bitmap can be");
     }
   }
   // Bits are never taken back: a key that lacks one is another filter, and what was read, two
   // halves.
   const auto still = TRY(piece_of(redis, key, 0));
   if (!has_bits_of(still, std::string_view(bytes).substr(0, kPieceBytes))) {
-    return std::unexpected(printable(key) + ": it was replaced while it was read");
+    return std::unexpected(printable(key) +
+                           ": the key was replaced while it was being read; try again");
   }
   return bytes;
 }
@@ -108,7 +109,7 @@ Done upload(RedisCall& redis, const std::string& beside, std::string_view bytes)
     sent += piece.size();
     const auto size = TRY(ask_number(redis, {"APPEND", beside, piece}));
     if (size != sent) {
-      return std::unexpected(printable(beside) + ": it has changed meanwhile");
+      return std::unexpected(printable(beside) + ": the key changed during the export; try again");
     }
   }
   return {};
@@ -129,7 +130,7 @@ Done transact(RedisCall& redis,
   }
   const auto reply = TRY(redis.ask({there == size ? "EXEC" : "DISCARD"}));
   if (reply.kind != Kind::list) {
-    return std::unexpected(printable(watched) + ": it has changed meanwhile");
+    return std::unexpected(printable(watched) + ": the key changed during the export; try again");
   }
   for (const resp::Value& each : reply.list) {
     if (each.is_error()) {
@@ -190,7 +191,7 @@ std::optional<std::string> refuse_format(const ForeignFile& file) {
   if (file.is_bitmap()) {
     return std::nullopt;
   }
-  return fmt::format("--format {} is a file's: in Redis there are only bitmaps", file.format);
+  return fmt::format("--format {} exists only as a file; Redis holds only bitmaps", file.format);
 }
 
 // What is read as `file` says, which learns of Redisson's hash what it does not say.
@@ -203,12 +204,12 @@ foreign::FilterOrWhyNot filter_in_redis(RedisCall& redis,
   if (has_hash) {
     shape = TRY(shape_in_redis(redis, hash));
     if (shape.bits == 0) {
-      return std::unexpected(printable(hash) + ": there is no such hash of Redisson's");
+      return std::unexpected(printable(hash) + ": this Redisson hash does not exist");
     }
     if ((file.bits != 0 && file.bits != shape.bits) ||
         (file.hashes != 0 && file.hashes != shape.hashes)) {
       return std::unexpected(fmt::format(
-          "{}: it says --bits {} --hashes {}", printable(hash), shape.bits, shape.hashes));
+          "{}: the hash has --bits {} --hashes {}", printable(hash), shape.bits, shape.hashes));
     }
     file.bits = shape.bits;
     file.hashes = shape.hashes;
@@ -217,10 +218,11 @@ foreign::FilterOrWhyNot filter_in_redis(RedisCall& redis,
   if (has_hash) {
     const auto still = shape_in_redis(redis, hash);
     if (!still || still->bits != shape.bits || still->hashes != shape.hashes) {
-      return std::unexpected(printable(key) + ": it was replaced while it was read");
+      return std::unexpected(printable(key) +
+                             ": the key was replaced while it was being read; try again");
     }
   } else if (bytes.empty()) {
-    return std::unexpected(printable(key) + ": there is no such key");
+    return std::unexpected(printable(key) + ": the key does not exist");
   }
   auto filter = file.read_bytes(std::move(bytes));
   return filter ? std::move(filter)
@@ -234,17 +236,17 @@ void RedisKey::add(Parser command) {
       .add_option("--redis",
                   into(address, config::parse_address),
                   "ADDRESS",
-                  "The Redis, host:port or unix:/path")
+                  "Redis: host:port or unix:/path")
       .required();
   command.add_option("--key", key, "KEY", "The bitmap's key").required();
-  command.add_option("--db", db, "N", "Its database");
+  command.add_option("--db", db, "N", "Redis database number");
   login.add(command, "Log in as this Redis user");
   tls.add(command, "--cert-key");
 }
 
 std::expected<RedisCall, std::string> RedisKey::open() const {
   if (!address) {
-    return std::unexpected("--redis says where it is");
+    return std::unexpected("--redis HOST:PORT is required");
   }
   auto redis = TRY(RedisCall::open(*address, kTimeout, tls.chosen(), login.with_environment()));
   if (db != 0) {
@@ -255,11 +257,11 @@ std::expected<RedisCall, std::string> RedisKey::open() const {
 
 Parser ImportFilter::add(Parser filter) {
   Parser command = filter.add_subcommand(
-      "import", "Write a bitmap of Redis into a file, and print what later commands must be told");
+      "import", "Copy a Redis bitmap into a file, and print the flags that later commands need");
   command.add_option("file", path, "FILE", "The filter file").required();
   foreign.add(command).required();
   redis.add(command);
-  command.add_flag("--force", force, "Replace the file, if it exists");
+  command.add_flag("--force", force, "Replace the file if it exists");
   return command;
 }
 
@@ -268,8 +270,8 @@ int ImportFilter::run() const {
 }
 
 Parser ExportFilter::add(Parser filter) {
-  Parser command = filter.add_subcommand(
-      "export", "Put a file's bitmap into Redis, in the place of what the key had");
+  Parser command =
+      filter.add_subcommand("export", "Write a file's bitmap to Redis, replacing the key's value");
   command.add_option("file", path, "FILE", "The filter file").required();
   foreign.add(command).required();
   redis.add(command);

@@ -35,13 +35,15 @@ std::expected<std::uint64_t, std::string> add_all(foreign::Filter& filter,
 }  // namespace
 
 Parser CreateFilter::add(Parser filter) {
-  Parser command = filter.add_subcommand(
-      "create", "Make an empty filter of another library, and print what its application must say");
+  Parser command = filter.add_subcommand("create",
+                                         "Create an empty filter of another library, and print the "
+                                         "parameters that its application must use");
   command.add_option("file", path, "FILE", "The filter file, which must not exist").required();
   foreign.add(command).required();
-  command.add_option("--capacity", wanted.capacity, "N", "Items that it is made for");
   command.add_option(
-      "--rate", wanted.rate, "R", "Its false positive rate with so many, such as 0.01");
+      "--capacity", wanted.capacity, "N", "Number of items that the filter is sized for");
+  command.add_option(
+      "--rate", wanted.rate, "R", "False positive rate at that number of items, such as 0.01");
   return command;
 }
 
@@ -51,10 +53,11 @@ int CreateFilter::run() const {
 
 Parser AddToFilter::add(Parser filter) {
   Parser command = filter.add_subcommand(
-      "add", "Put items into a filter of another library, as that library would");
+      "add", "Add items to a filter of another library, as that library would");
   command.add_option("file", path, "FILE", "The filter file").required();
   foreign.add(command).required();
-  command.add_option("items", items, "ITEM", "None, or -: one per line of standard input");
+  command.add_option(
+      "items", items, "ITEM", "Items to add; none or -: read one per line from standard input");
   return command;
 }
 
@@ -81,7 +84,7 @@ std::expected<std::string, std::string> add_to_filter(const AddToFilter& options
         fmt::format("{}: {}", options.path, options.foreign.refused_item(added.error())));
   }
   if (is_by_line && lines.bad()) {
-    return std::unexpected("standard input cannot be read");
+    return std::unexpected("cannot read standard input");
   }
   TRY(file.commit(filter->bytes()));
   return fmt::format("added: {}\n", *added) + told(filter->facts());

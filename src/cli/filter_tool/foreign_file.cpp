@@ -26,7 +26,7 @@ foreign::Parameters stated_in(const ForeignFile& file) {
 }
 
 std::unexpected<std::string> no_format(const ForeignFile& file) {
-  return std::unexpected("--format " + file.format + " is none");
+  return std::unexpected("--format " + file.format + " does not exist");
 }
 
 // The flags by which a new filter was described: "--bits and --hashes".
@@ -62,12 +62,14 @@ Option ForeignFile::add(Parser command) {
     }
   }
   const Option of_library =
-      command.add_option("--format", format, "FORMAT", "Of another library").one_of(names);
-  command.add_option("--bits", bits, "N", "Of a bitmap, as the application has it");
-  command.add_option("--hashes", hashes, "N", "Bits of an item in a bitmap");
-  command.add_option("--strategy", strategy, "NAME", "Of guava-bitmap")
+      command.add_option("--format", format, "FORMAT", "Format of another library's filter")
+          .one_of(names);
+  command.add_option(
+      "--bits", bits, "N", "Number of bits in the bitmap, as set in the application");
+  command.add_option("--hashes", hashes, "N", "Bits set per item (number of hash functions)");
+  command.add_option("--strategy", strategy, "NAME", "Guava's hashing strategy, for guava-bitmap")
       .one_of(names_of(foreign::kStrategyNames));
-  command.add_option("--funnel", funnel, "NAME", "How the application gave items to Guava")
+  command.add_option("--funnel", funnel, "NAME", "Guava funnel that the application uses")
       .one_of(names_of(foreign::kFunnelNames));
   return of_library;
 }
@@ -77,7 +79,7 @@ std::optional<std::string> ForeignFile::missing_flags() const {
   const bool has_bits = found != nullptr && (found->bits || found->has_shape_in_redis());
   const bool has_hashes = found != nullptr && (found->hashes || found->has_shape_in_redis());
   if ((has_bits && bits == 0) || (has_hashes && hashes == 0)) {
-    return fmt::format("--format {} needs {}, which the bitmap does not tell",
+    return fmt::format("--format {} needs {}, which the bitmap does not record",
                        format,
                        has_hashes ? "--bits and --hashes" : "--bits");
   }
@@ -110,12 +112,12 @@ foreign::FilterOrWhyNot ForeignFile::make(const Wanted& wanted) const {
   const auto& [first, second] = found->made_of;
   const std::string given = flags_given(*this, wanted);
   if (given != first && given != second) {
-    return std::unexpected(fmt::format("--format {} is made of {}{}{}; given: {}",
+    return std::unexpected(fmt::format("--format {} needs {}{}{}; given: {}",
                                        format,
                                        first,
-                                       first == second ? "" : ", or of ",
+                                       first == second ? "" : ", or ",
                                        first == second ? "" : second,
-                                       given.empty() ? "none of them" : given));
+                                       given.empty() ? "none of these" : given));
   }
   return found->make(stated_in(*this), wanted);
 }

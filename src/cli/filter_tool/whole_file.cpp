@@ -41,12 +41,12 @@ std::expected<std::string, std::string> read_whole_file(const std::string& path,
   }
   if (size > bytes_max) {
     return std::unexpected(
-        fmt::format("{}: a file of more than {} GiB is not read", path, bytes_max >> 30U));
+        fmt::format("{}: the file is larger than {} GiB, the maximum", path, bytes_max >> 30U));
   }
   std::string bytes(size, '\0');
   std::ifstream file(path, std::ios::binary);
   if (!file.read(bytes.data(), static_cast<std::streamsize>(size))) {
-    return std::unexpected(path + ": it cannot be read");
+    return std::unexpected(path + ": cannot read the file");
   }
   return bytes;
 }
@@ -70,12 +70,12 @@ std::expected<FileReplacement, std::string> FileReplacement::begin(const std::st
     return last_error(beside_path);
   }
   if (::flock(beside.number(), LOCK_EX | LOCK_NB) != 0 || !is_still_at(beside, beside_path)) {
-    return std::unexpected(path + ": another command is writing it");
+    return std::unexpected(path + ": another command is writing this file");
   }
   FileReplacement replacement(path, std::move(beside));
   std::error_code ignored;
   if (existing == Existing::refused && std::filesystem::exists(path, ignored)) {
-    return std::unexpected(path + ": it exists");
+    return std::unexpected(path + ": the file already exists");
   }
   return replacement;
 }

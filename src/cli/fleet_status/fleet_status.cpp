@@ -80,12 +80,12 @@ bool has_all_moved(const FleetReport& report) {
 
 // Empty: it is as near as it can be.
 std::string trouble_with(const std::string& name, const FleetReport& report) {
-  return is_silent(name, report) ? "does not ask any more" : report.now.asks.at(name).why;
+  return is_silent(name, report) ? "no longer polls the log" : report.now.asks.at(name).why;
 }
 
 std::string described_manifest(const FleetReport& report) {
   if (!report.manifest) {
-    return "no manifest that a key of `public_key_files` has signed: followers cannot begin\n";
+    return "no manifest signed with a key in `public_key_files`: new followers cannot start\n";
   }
   const auto list = fleet::read_list(report.manifest->begin.list);
   std::size_t ready = 0;
@@ -107,16 +107,16 @@ std::string described_manifest(const FleetReport& report) {
 }  // namespace
 
 void add_fleet_commands(Parser app, Commands& commands) {
-  Parser fleet = app.add_subcommand("fleet", "Builders and followers of a fleet", true);
+  Parser fleet = app.add_subcommand("fleet", "Inspect the builders and followers of a fleet", true);
   commands.add(fleet, FleetStatus{});
 }
 
 Parser FleetStatus::add(Parser fleet) {
   Parser command = from.add(fleet.add_subcommand(
-      "status", "Print who publishes a fleet's log, and which followers are behind, and why"));
-  command.add_option("--redis", redis, "ADDRESS", "Where the fleet's log is")
+      "status", "Show which builder publishes a fleet's log, and which followers lag, and why"));
+  command.add_option("--redis", redis, "ADDRESS", "Redis that holds the fleet's log")
       .otherwise("upstream.address");
-  command.add_flag("--all", all, "Print all followers, not only those that are behind");
+  command.add_flag("--all", all, "Show all followers, not only those that lag");
   return command;
 }
 
@@ -129,7 +129,7 @@ std::string describe(const FleetReport& report, bool shows_all) {
                                  report.name,
                                  report.now.epoch,
                                  report.now.seq,
-                                 report.is_published() ? "published" : "nobody publishes",
+                                 report.is_published() ? "published" : "no builder publishes",
                                  described_manifest(report));
   std::size_t behind = 0;
   for (const auto& [name, ask] : report.now.asks) {

@@ -35,21 +35,22 @@ std::string line_of(const Slot& slot) {
 }  // namespace
 
 void add_slot_commands(Parser app, Commands& commands) {
-  Parser slot = app.add_subcommand("slot", "Replication slots of guards on a PostgreSQL", true);
+  Parser slot = app.add_subcommand(
+      "slot", "List and drop the replication slots of guards on a PostgreSQL server", true);
   commands.add(slot, ListSlots{});
   commands.add(slot, DropSlot{});
 }
 
 Parser ListSlots::add(Parser slot) {
-  return from.add(slot.add_subcommand(
-      "list",
-      "Print the slots of guards, and how many bytes of its log the server keeps for each"));
+  return from.add(slot.add_subcommand("list",
+                                      "List the replication slots of guards, and how many bytes of "
+                                      "WAL the server retains for each"));
 }
 
 Parser DropSlot::add(Parser slot) {
   Parser command = from.add(slot.add_subcommand(
-      "drop", "Drop a slot whose guard has gone for good; not one that is in use"));
-  command.add_option("slot", name, "SLOT", "Its name").required();
+      "drop", "Drop the slot of a guard that is gone for good; refuses a slot that is in use"));
+  command.add_option("slot", name, "SLOT", "Name of the slot").required();
   return command;
 }
 
@@ -70,7 +71,7 @@ std::expected<std::string, std::string> list_slots_of(const ListSlots& options,
   for (const Slot& slot : slots) {
     text += line_of(slot);
   }
-  return text.empty() ? "no slots of guards\n" : text;
+  return text.empty() ? "the server has the server has the server has no slots of guards\n" : text;
 }
 
 std::expected<std::string, std::string> drop_slot_of(const DropSlot& options,
@@ -78,7 +79,7 @@ std::expected<std::string, std::string> drop_slot_of(const DropSlot& options,
   auto connection = TRY(connect(options.from, built));
   const auto found = TRY(source::in_words(source::postgres::find_slot(connection, options.name)));
   if (!found) {
-    return std::unexpected("there is no slot " + options.name);
+    return std::unexpected("no such slot: " + options.name);
   }
   if (found->is_active) {
     return std::unexpected(options.name + " is in use: stop its guard first");

@@ -32,7 +32,11 @@ std::expected<std::string, std::string> triggers_of(const config::Config& config
     return std::unexpected(text::joined(app::Refusals(sql.error()).sentences(source->name), "\n"));
   }
   return fmt::format(
-      "-- For {}. Run it there: cuckooguard triggers … | sqlite3 {}\n{}", path, path, *sql);
+      "-- For {}. To install it, run: cuckooguard triggers … | sqlite3 {}\n"
+      "{}",
+      path,
+      path,
+      *sql);
 }
 
 }  // namespace
@@ -42,10 +46,10 @@ void add_triggers_command(Parser app, Commands& commands) {
 }
 
 Parser PrintTriggers::add(Parser app) {
-  return from.add(app.add_subcommand(
-      "triggers",
-      "Print the SQL that makes a SQLite database log its changes, for sources with `follow: "
-      "triggers`; it changes nothing itself"));
+  return from.add(
+      app.add_subcommand("triggers",
+                         "Print the SQL that makes a SQLite database log its changes, for sources "
+                         "with `follow: triggers`; the command itself changes nothing"));
 }
 
 int PrintTriggers::run(const app::Guests& guests) const {

@@ -115,13 +115,13 @@ TEST_F(FilterFileCommands, filters_of_other_libraries_are_asked_for_items) {
 
 TEST_F(FilterFileCommands, what_a_filter_of_another_library_lacks_is_said) {
   EXPECT_EQ(query_filter({.path = path_, .keys = {"a"}}).error(),
-            "--secret and --template are needed, or --format for a filter of another library");
+            "specify --secret and --template, or --format for a filter of another library");
   EXPECT_EQ(query_filter({.path = path_, .keys = {"a"}, .foreign = {.format = "go-zero"}}).error(),
-            "--format go-zero needs --bits, which the bitmap does not tell");
+            "--format go-zero needs --bits, which the bitmap does not record");
   EXPECT_EQ(
       query_filter({.path = path_, .keys = {"a"}, .foreign = {.format = "redisson", .bits = 8}})
           .error(),
-      "--format redisson needs --bits and --hashes, which the bitmap does not tell");
+      "--format redisson needs --bits and --hashes, which the bitmap does not record");
   EXPECT_THAT(
       inspect_filter({.path = folder_.file("none"), .foreign = {.format = "guava"}}).error(),
       HasSubstr("none: No such file"));

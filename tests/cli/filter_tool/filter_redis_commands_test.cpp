@@ -127,14 +127,14 @@ TEST_F(FilterRedisCommands, a_filter_of_redisson_without_items_has_no_key) {
 
 TEST_F(FilterRedisCommands, what_is_not_in_redis_is_said) {
   const ForeignFile bitmap{.format = "go-zero", .bits = 64};
-  EXPECT_THAT(import(bitmap, "none").error(), EndsWith("\"none\": there is no such key"));
+  EXPECT_THAT(import(bitmap, "none").error(), EndsWith("\"none\": the key does not exist"));
   EXPECT_THAT(import({.format = "redisson"}, "none").error(),
-              EndsWith("\"{none}:config\": there is no such hash of Redisson's"));
+              EndsWith("\"{none}:config\": this Redisson hash does not exist"));
   redis_.call({"HSET", "{k}:config", "size", "958", "hashIterations", "many"});
-  EXPECT_THAT(import({.format = "redisson"}, "k").error(), HasSubstr("are no numbers"));
+  EXPECT_THAT(import({.format = "redisson"}, "k").error(), HasSubstr("are not numbers"));
   redis_.call({"HSET", "{k}:config", "hashIterations", "7"});
   EXPECT_THAT(import({.format = "redisson", .bits = 957}, "k").error(),
-              EndsWith("it says --bits 958 --hashes 7"));
+              EndsWith("the hash has --bits 958 --hashes 7"));
   EXPECT_THAT(import(bitmap, "{k}:config").error(), HasSubstr("WRONGTYPE"));
   redis_.call({"SET", "long", "nine bytes"});
   EXPECT_THAT(import(bitmap, "long").error(), HasSubstr("\"long\": the bitmap has 10 bytes"));
@@ -164,7 +164,8 @@ TEST_F(FilterRedisCommands, a_filter_that_is_replaced_meanwhile_is_not_read_as_t
       const std::string whole = bytes();
       ASSERT_TRUE(whole == std::string(kSize, whole.front()));
     } else {
-      EXPECT_THAT(read.error(), EndsWith("\"k\": it was replaced while it was read"));
+      EXPECT_THAT(read.error(),
+                  EndsWith("\"k\": the key was replaced while it was being read; try again"));
       ++refused;
     }
   }
@@ -174,7 +175,7 @@ TEST_F(FilterRedisCommands, a_filter_that_is_replaced_meanwhile_is_not_read_as_t
 TEST_F(FilterRedisCommands, only_bitmaps_are_moved) {
   for (const auto* const format : {"guava", "seiflotfy"}) {
     const std::string why =
-        std::string("--format ") + format + " is a file's: in Redis there are only bitmaps";
+        std::string("--format ") + format + " exists only as a file; Redis holds only bitmaps";
     EXPECT_EQ(import({.format = format}, "k").error(), why);
     EXPECT_EQ(put({.format = format}, "k").error(), why);
   }
@@ -186,7 +187,7 @@ TEST_F(FilterRedisCommands, a_file_that_exists_is_replaced_only_by_force) {
   const ForeignFile foreign{.format = "go-zero", .bits = 64};
   write("mine");
   redis_.call({"SET", "k", "theirs"});
-  EXPECT_THAT(import(foreign, "k").error(), EndsWith("filter: it exists"));
+  EXPECT_THAT(import(foreign, "k").error(), EndsWith("filter: the file already exists"));
   EXPECT_EQ(bytes(), "mine");
   ASSERT_TRUE(import(foreign, "k", true));
   EXPECT_EQ(bytes(), "theirs");

@@ -110,16 +110,16 @@ TEST_F(FilterWritingCommands, seiflotfy_is_made_as_by_new_filter) {
 
 TEST_F(FilterWritingCommands, what_a_format_is_made_of_is_said) {
   EXPECT_EQ(create({.format = "go-zero"}, {.capacity = 5, .rate = 0.1}).error(),
-            "--format go-zero is made of --bits; given: --capacity and --rate");
+            "--format go-zero needs --bits; given: --capacity and --rate");
   EXPECT_EQ(create({.format = "go-zero"}).error(),
-            "--format go-zero is made of --bits; given: none of them");
+            "--format go-zero needs --bits; given: none of these");
   EXPECT_EQ(create({.format = "guava-bitmap", .bits = 5}, {.rate = 0.1}).error(),
-            "--format guava-bitmap is made of --capacity and --rate, or of --bits and --hashes; "
-            "given: --bits and --rate");
+            "--format guava-bitmap needs --capacity and --rate, or --bits and --hashes; given: "
+            "--bits and --rate");
   EXPECT_EQ(create({.format = "seiflotfy"}, {.capacity = 5, .rate = 0.1}).error(),
-            "--format seiflotfy is made of --capacity; given: --capacity and --rate");
+            "--format seiflotfy needs --capacity; given: --capacity and --rate");
   EXPECT_EQ(create({.format = "redisson"}, {.capacity = 5}).error(),
-            "--format redisson is made of --capacity and --rate; given: --capacity");
+            "--format redisson needs --capacity and --rate; given: --capacity");
   EXPECT_THAT(create({.format = "redisson"}, {.capacity = 5, .rate = 2}).error(),
               HasSubstr("0 to 1; it is 2"));
   EXPECT_THAT(create({.format = "guava"}, {.capacity = 5, .rate = 1}).error(),
@@ -129,7 +129,8 @@ TEST_F(FilterWritingCommands, what_a_format_is_made_of_is_said) {
 
 TEST_F(FilterWritingCommands, a_file_that_exists_is_not_made_anew) {
   harness::write_whole_file(path_, "mine");
-  EXPECT_THAT(create({.format = "go-zero", .bits = 8}).error(), EndsWith("filter: it exists"));
+  EXPECT_THAT(create({.format = "go-zero", .bits = 8}).error(),
+              EndsWith("filter: the file already exists"));
   EXPECT_EQ(bytes(), "mine");
 }
 

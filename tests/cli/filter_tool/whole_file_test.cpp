@@ -57,7 +57,7 @@ TEST_F(WholeFile, is_replaced_by_one_at_a_time) {
     auto first = FileReplacement::begin(path_, Existing::replaced);
     ASSERT_TRUE(first);
     EXPECT_THAT(FileReplacement::begin(path_, Existing::replaced).error(),
-                EndsWith("filter: another command is writing it"));
+                EndsWith("filter: another command is writing this file"));
     ASSERT_TRUE(first->commit("1")) << "and the other one has left it alone";
   }
   EXPECT_EQ(read_whole_file(path_, 1), "1");
@@ -66,7 +66,8 @@ TEST_F(WholeFile, is_replaced_by_one_at_a_time) {
 
 TEST_F(WholeFile, that_exists_can_be_refused) {
   harness::write_whole_file(path_, "old");
-  EXPECT_THAT(FileReplacement::begin(path_, Existing::refused).error(), EndsWith(": it exists"));
+  EXPECT_THAT(FileReplacement::begin(path_, Existing::refused).error(),
+              EndsWith(": the file already exists"));
   EXPECT_EQ(read_whole_file(path_, 3), "old");
   EXPECT_EQ(files_in(folder_.path()), 1);
 }
@@ -83,7 +84,7 @@ TEST_F(WholeFile, is_written_over_what_was_left_beside_it) {
 TEST_F(WholeFile, what_cannot_be_done_is_said_of_the_path) {
   EXPECT_THAT(read_whole_file(path_, 1).error(), HasSubstr("filter: No such file"));
   harness::write_whole_file(path_, "old");
-  EXPECT_THAT(read_whole_file(path_, 2).error(), HasSubstr("is not read"));
+  EXPECT_THAT(read_whole_file(path_, 2).error(), HasSubstr(", the maximum"));
   EXPECT_THAT(FileReplacement::begin(folder_.file("no/folder"), Existing::replaced).error(),
               HasSubstr("No such file"));
   std::filesystem::create_symlink(path_, path_ + "2.cuckooguard-new");
