@@ -25,10 +25,10 @@ TEST(ControlNotAllowed, without_a_login_is_told_wherever_somebody_looks) {
   Shop shop({.more = std::string(kAdmin),
              .redis_arguments = {"--requirepass", "word"},
              .password = "word"});
-  ASSERT_TRUE(logs(shop,
-                   "error event=control_not_allowed why=\"NOAUTH Authentication required.\" "
-                   "hint=\"set upstream.control (username, password_file); until then every key "
-                   "passes\""))
+  ASSERT_TRUE(
+      logs(shop,
+           "error event=control_not_allowed why=\"NOAUTH Authentication required.\" hint=\"set "
+           "upstream.control (username, password_file); until then all keys pass\""))
       << shop.guard().log();
   RawClient client = shop.client();
   ASSERT_EQ(client.call({"AUTH", "word"}), kOk);
@@ -37,13 +37,14 @@ TEST(ControlNotAllowed, without_a_login_is_told_wherever_somebody_looks) {
                     HasSubstr("\r\ncontrol_why:NOAUTH Authentication required.\r\n"),
                     HasSubstr("\r\ncontrol_hint:set upstream.control (username")));
   EXPECT_EQ(client.call({"GUARD.EXPLAIN", absent_user()}),
-            "-ERR rights unknown: Redis does not tell the guard (see upstream.control): NOAUTH "
-            "Authentication required.; set upstream.control (username, password_file); until then "
-            "every key passes\r\n");
+            "-ERR rights unknown: Redis does not let the guard read user permissions (see "
+            "upstream.control): NOAUTH Authentication required.; set upstream.control (username, "
+            "password_file); until then all keys pass\r\n");
   EXPECT_THAT(client.call({"GUARD.INFO"}),
-              HasSubstr("\r\nadvice:Redis does not let the guard ask (NOAUTH Authentication "
-                        "required.): set upstream.control (username, password_file); until then "
-                        "every key passes; "));
+              HasSubstr("\r\n"
+                        "advice:Redis denies the guard permissions that it needs (NOAUTH "
+                        "Authentication required.): set upstream.control (username, "
+                        "password_file); until then all keys pass; "));
   AdminClient admin(admin_port(shop.guard()));
   EXPECT_THAT(admin.get("/status").body,
               AllOf(HasSubstr("\"role\":null"),
@@ -62,11 +63,11 @@ TEST(ControlNotAllowed, without_a_login_is_told_wherever_somebody_looks) {
 TEST(ControlNotAllowed,
      a_cluster_is_refused_in_one_sentence_wherever_somebody_looks_and_served_by_itself) {
   const std::string why =
-      "this Redis is a node of a cluster (cluster_enabled:1), and upstream.address is for one that "
-      "is not";
+      "this Redis is a cluster node (cluster_enabled:1), but upstream.address is for a Redis "
+      "without cluster mode";
   const std::string hint =
-      "set upstream.cluster and listen.nodes; until then every command is forwarded to it, and "
-      "nothing is answered here";
+      "set upstream.cluster and listen.nodes; until then the guard forwards every command and "
+      "answers nothing itself";
   const std::string sentence = why + ": " + hint;
   for (const char* const acl : {"ask", "trust"}) {
     Shop shop(
@@ -107,10 +108,11 @@ TEST(ControlNotAllowed, for_want_of_a_right_is_no_refusal_of_what_redis_allows) 
   EXPECT_EQ(bob.call({"GET", absent_user()}), kNil) << "Redis's own";
   EXPECT_TRUE(eventually(
       [&] { return bob.call({"GUARD.EXPLAIN", absent_user()}).contains("'acl|dryrun'"); }));
-  EXPECT_THAT(bob.call({"GUARD.EXPLAIN", absent_user()}),
-              AllOf(StartsWith("-ERR rights unknown: Redis does not tell the guard"),
-                    HasSubstr("; ACL SETUSER ops +acl|dryrun +config|get; until then every key "
-                              "passes for users who may not run all commands")));
+  EXPECT_THAT(
+      bob.call({"GUARD.EXPLAIN", absent_user()}),
+      AllOf(StartsWith("-ERR rights unknown: Redis does not let the guard read user permissions"),
+            HasSubstr("; ACL SETUSER ops +acl|dryrun +config|get; until then all keys pass for "
+                      "users who may not run all commands")));
   shop.redis().call({"ACL", "SETUSER", "ops", "+acl|dryrun"});
   EXPECT_TRUE(eventually([&] { return bob.call({"GET", absent_user()}) == absent_reply(); }));
   shop.redis().kill();

@@ -39,7 +39,7 @@ TEST(ExplainCommand, asks_a_guard_that_runs) {
   ::setenv("REDISCLI_AUTH", "hunter2", 1);  // NOLINT(concurrency-mt-unsafe)
   const Ended told = run_guard({"explain", absent_user(), "--address", address});
   EXPECT_EQ(told.exit_code, 0) << told.standard_error;
-  EXPECT_THAT(told.standard_output, HasSubstr("\nverdict: absent\nwhy: no row has it\n"));
+  EXPECT_THAT(told.standard_output, HasSubstr("\nverdict: absent\nwhy: no row has this key\n"));
 }
 
 // Nothing is known of the user before its first command, which is this one.
@@ -57,7 +57,7 @@ TEST(ExplainCommand, asks_as_a_user_and_waits_until_its_rights_are_known) {
   };
   const Ended told = explained(shop.find_absent_users(1).front());
   EXPECT_EQ(told.exit_code, 0) << told.standard_error;
-  EXPECT_THAT(told.standard_output, HasSubstr("\nverdict: absent\nwhy: no row has it\n"));
+  EXPECT_THAT(told.standard_output, HasSubstr("\nverdict: absent\nwhy: no row has this key\n"));
   EXPECT_THAT(explained("users:1").standard_output,
               HasSubstr("nearest: user:{id:uint64} of namespace users: at byte 4, before \"s:1\""));
   EXPECT_THAT(explained("tag:x").standard_error, HasSubstr("NOPERM"));

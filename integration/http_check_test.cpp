@@ -38,7 +38,7 @@ TEST_F(HttpCheck, a_row_that_exists_is_200_and_one_that_does_not_404_and_redis_i
   const HttpAnswer absent = admin_.get(check(kAbsent));
   EXPECT_EQ(absent.status, 404);
   EXPECT_EQ(absent.body,
-            "{\"may_exist\":false,\"verdict\":\"absent\",\"reason\":\"no row has it\"}\n");
+            "{\"may_exist\":false,\"verdict\":\"absent\",\"reason\":\"no row has this key\"}\n");
   EXPECT_THAT(absent.header, HasSubstr("\r\nCache-Control: no-store\r\n"));
   EXPECT_EQ(admin_.ask("HEAD", check(kAbsent), {}, {}).status, 404);
   EXPECT_EQ(admin_.get("/v1/check/tags/red").status, 200);
@@ -167,7 +167,7 @@ TEST(HttpCheckWithToken, a_file_that_cannot_be_read_is_refused_at_the_start) {
   const Ended ended = run_guard({"--config", config.string()});
   EXPECT_EQ(ended.exit_code, 78);
   EXPECT_THAT(ended.standard_error,
-              HasSubstr("admin: token_file /nowhere: it cannot be read: No such file"));
+              HasSubstr("admin: token_file /nowhere: it is unreadable: No such file"));
 }
 
 TEST(HttpCheckAddress, one_that_is_taken_is_said_at_the_start) {

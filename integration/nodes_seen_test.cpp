@@ -150,15 +150,13 @@ TEST_F(NodesSeen, each_is_shown_everywhere_and_so_is_who_takes_its_place) {
                         " to=" + cluster_.address(3) +
                         " slots=" + std::to_string(slots_of_first.to_number<int>()) + "\n"));
   EXPECT_EQ(count_in(guard_->log(), "event=failover"), 1U);
-  EXPECT_THAT(
-      problems(),
-      testing::ElementsAre("Nodes of Redis that cannot be reached: " + cluster_.address(0)));
+  EXPECT_THAT(problems(), testing::ElementsAre("Unreachable Redis nodes: " + cluster_.address(0)));
 }
 
 TEST_F(NodesSeen, those_without_a_port_are_counted_and_shown_as_such) {
   start(4);
   ASSERT_TRUE(eventually([this] { return value("cuckooguard_nodes_without_port") == 2; }));
-  EXPECT_THAT(problems(), testing::Contains("2 nodes have no port of the guard"));
+  EXPECT_THAT(problems(), testing::Contains("2 nodes have no port on the guard"));
   EXPECT_EQ(std::ranges::count(ports(), 0), 2);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_NE(ports()[i], 0) << "masters come first";
@@ -190,7 +188,7 @@ TEST_F(NodesSeen, a_cluster_that_was_stopped_as_a_whole_is_silent_and_then_serve
     return count_in(guard_->log(), "event=cluster_silent why=") == 1 &&
            value("cuckooguard_upstream_up") == 0 && value("cuckooguard_nodes_told_age_seconds") > 1;
   })) << guard_->log();
-  EXPECT_THAT(problems(), testing::Contains("No node tells what Redis consists of"));
+  EXPECT_THAT(problems(), testing::Contains("No node reports the topology of Redis"));
   for (std::size_t i = 0; i < cluster_.size(); ++i) {
     cluster_.start_again(i);
   }

@@ -62,8 +62,7 @@ TEST_F(Observe, everything_is_redis_own_and_what_would_have_been_stopped_is_coun
   EXPECT_EQ(info("keys_contradicted"), "0");
   EXPECT_THAT(
       info("advice"),
-      HasSubstr(", 0 hidden rows, 50 % of look-ups would have been stopped; too little seen "
-                "yet"));
+      HasSubstr(", 0 hidden rows, 50 % of look-ups would have been stopped; not enough data yet"));
 }
 
 TEST_F(Observe, a_row_that_the_guard_does_not_know_is_found) {
@@ -127,7 +126,7 @@ TEST_F(Observe, values_of_an_application_without_absent_reply_are_forgotten_when
   EXPECT_EQ(info("hidden_values"), "0");
   EXPECT_EQ(shop_.client().call({"GET", absent_user(1)}), bulk("none"));
   EXPECT_EQ(info("contradictions_open"), "0");
-  EXPECT_THAT(info("advice"), HasSubstr("; too little seen yet: "));
+  EXPECT_THAT(info("advice"), HasSubstr("; not enough data yet: "));
 }
 
 TEST_F(Observe, of_a_template_that_matches_no_read_is_said_what_may_be_meant) {
@@ -136,8 +135,8 @@ TEST_F(Observe, of_a_template_that_matches_no_read_is_said_what_may_be_meant) {
     client.call({"GET", "users:" + std::to_string(n)});
   }
   const std::string text =
-      "no read has matched this template; 20 unguarded reads begin with `users:`; try "
-      "`cuckooguard explain KEY`";
+      "no read matched this template; 20 unguarded reads begin with `users:`; try `cuckooguard "
+      "explain KEY`";
   EXPECT_EQ(info("advice"), text);
   shop_.guard().send_signal(SIGTERM);
   EXPECT_EQ(shop_.guard().exit_code(), 0);
@@ -195,7 +194,7 @@ TEST_F(Enforce, a_row_that_the_guard_does_not_know_is_found_by_a_sample) {
   to_redis({"SET", user(3'000'000), "cached"});
   EXPECT_EQ(client.call({"GET", user(3'000'000)}), bulk("cached"));
   ASSERT_TRUE(becomes("hidden_rows", "1")) << shop_.guard().log();
-  EXPECT_THAT(info("advice"), HasSubstr("go back to observe"));
+  EXPECT_THAT(info("advice"), HasSubstr("switch back to observe"));
 }
 
 class ObserveMariaDb : public GuardedMariaDb {

@@ -357,7 +357,7 @@ TEST_P(OnePort, subscribes_on_one_node_and_to_a_slot_s_channels_on_its) {
 TEST_P(OnePort, refuses_in_words_what_one_node_cannot_say_of_all) {
   RawClient client = this->client();
   for (const std::string_view what : {"SCAN", "DBSIZE", "FLUSHALL", "RANDOMKEY", "SLOWLOG"}) {
-    EXPECT_THAT(client.call({what, "0"}), StartsWith("-ERR this port stands for a whole cluster"))
+    EXPECT_THAT(client.call({what, "0"}), StartsWith("-ERR this port serves a whole cluster"))
         << what;
   }
   EXPECT_EQ(client.call({"CLUSTER", "NODES"}),

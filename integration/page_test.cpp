@@ -107,8 +107,8 @@ TEST_P(PageOnScreens, shows_moving_numbers_to_everybody_and_asks_nobody_else) {
   const Load load(shop);
   const std::string url = address(shop);
   json::object order = order_for(shop, GetParam());
-  order["until"] =
-      fmt::format("({}) && {}.startsWith('An attack is on: users: ')", kMoves, text_of("sentence"));
+  order["until"] = fmt::format(
+      "({}) && {}.startsWith('Attack in progress: users: ')", kMoves, text_of("sentence"));
   order["read"] = {{"sentence", text_of("sentence")},
                    {"mark", "document.getElementById('verdict').className"},
                    {"stopped", text_of("stopped-sentence")},
@@ -126,7 +126,7 @@ TEST_P(PageOnScreens, shows_moving_numbers_to_everybody_and_asks_nobody_else) {
   for (const std::string& asked : seen.urls) {
     EXPECT_TRUE(asked.starts_with(url) || asked.starts_with("data:")) << asked;
   }
-  EXPECT_THAT(seen.read.at("sentence"), HasSubstr("reads per second of keys that have no row"));
+  EXPECT_THAT(seen.read.at("sentence"), HasSubstr("reads per second of keys without a row"));
   EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-warning")) << "it is stopped";
   EXPECT_THAT(seen.read.at("stopped"), HasSubstr("of guarded look-ups stopped in the last minute"));
   EXPECT_THAT(seen.read.at("charts"),
@@ -168,14 +168,14 @@ TEST_F(PageTest, says_first_what_is_wrong) {
   shop.redis().kill();
   json::object order =
       order_for(shop, {.name = "redis_down", .width = 1280, .height = 800, .dark = false});
-  order["until"] = text_of("sentence") + ".startsWith('Redis cannot be reached') && " +
+  order["until"] = text_of("sentence") + ".startsWith('Redis is unreachable') && " +
                    text_of("events") + ".includes('upstream down')";
   order["read"] = {{"mark", "document.getElementById('verdict').className"},
                    {"sentence", text_of("sentence")}};
   const Chromium::Report seen = browser_->open(order);
   EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-bad"));
   EXPECT_THAT(seen.read.at("sentence"), HasSubstr("Connection refused."));
-  EXPECT_THAT(seen.read.at("sentence"), HasSubstr("See that Redis runs and answers"));
+  EXPECT_THAT(seen.read.at("sentence"), HasSubstr("Check that Redis is running and responding"));
   EXPECT_THAT(seen.errors, testing::IsEmpty());
   EXPECT_THAT(seen.violations, testing::IsEmpty());
 }
@@ -194,8 +194,8 @@ TEST_F(PageTest, says_of_a_guard_that_may_not_ask_its_redis_that_it_does_nothing
   const Chromium::Report seen = browser_->open(order);
   EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-bad"));
   EXPECT_EQ(seen.read.at("sentence"),
-            "Redis does not let the guard ask: NOAUTH Authentication required."
-            "Set upstream.control (username, password_file); until then every key passes.");
+            "Redis denies the guard permissions that it needs: NOAUTH Authentication required.Set "
+            "upstream.control (username, password_file); until then all keys pass.");
   EXPECT_EQ(seen.read.at("redis"), "role unknown, available");
   EXPECT_THAT(seen.errors, testing::IsEmpty());
 }
@@ -210,11 +210,11 @@ TEST_F(PageTest, says_of_a_redis_in_cluster_mode_what_it_needs) {
                    {"sentence", text_of("sentence")}};
   const Chromium::Report seen = browser_->open(order);
   EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-bad"));
-  EXPECT_EQ(seen.read.at("sentence"),
-            "The guard cannot work with this Redis: this Redis is a node of a cluster "
-            "(cluster_enabled:1), and upstream.address is for one that is not.Set upstream.cluster "
-            "and listen.nodes; until then every command is forwarded to it, and nothing is "
-            "answered here.");
+  EXPECT_EQ(
+      seen.read.at("sentence"),
+      "The guard cannot work with this Redis: this Redis is a cluster node (cluster_enabled:1), "
+      "but upstream.address is for a Redis without cluster mode.Set upstream.cluster and "
+      "listen.nodes; until then the guard forwards every command and answers nothing itself.");
   EXPECT_THAT(seen.errors, testing::IsEmpty());
 }
 
@@ -245,7 +245,7 @@ TEST_F(PageTest, shows_filters_that_applications_fill_as_text) {
   order["until"] = text_of("filters") + ".includes('bf:')";
   order["read"] = {{"rows", text_of("filters")}, {"sum", text_of("filters-sum")}};
   const Chromium::Report seen = browser_->open(order);
-  EXPECT_THAT(seen.read.at("rows"), AllOf(HasSubstr("nothing in it yet"), HasSubstr(odd)));
+  EXPECT_THAT(seen.read.at("rows"), AllOf(HasSubstr("empty"), HasSubstr(odd)));
   EXPECT_THAT(seen.read.at("sum"), HasSubstr("1 of 1,000 filters; "));
   EXPECT_EQ(seen.overflow, 0);
   EXPECT_THAT(seen.errors, testing::IsEmpty());
@@ -262,14 +262,13 @@ TEST_F(PageTest, says_of_what_passes_for_a_while_why_and_for_how_long) {
                    {"namespaces", text_of("namespaces")}};
   const Chromium::Report seen = browser_->open(order);
   EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-warning"));
-  EXPECT_THAT(
-      seen.read.at("sentence"),
-      AllOf(HasSubstr("users, tags pass everything: the guard has just begun, and does not know "
-                      "what was written before."),
-            HasSubstr("It ends by itself, after overlay.ttl (90s); "),
-            Not(HasSubstr("ready"))));
-  EXPECT_THAT(seen.read.at("namespaces"), HasSubstr("comparisonsThe guard has just begun"));
-  EXPECT_THAT(seen.read.at("namespaces"), HasSubstr("before.It ends by itself"));
+  EXPECT_THAT(seen.read.at("sentence"),
+              AllOf(HasSubstr("users, tags pass everything: the guard has just started and does "
+                              "not know which keys were written before."),
+                    HasSubstr("This ends automatically after overlay.ttl (90s); "),
+                    Not(HasSubstr("ready"))));
+  EXPECT_THAT(seen.read.at("namespaces"), HasSubstr("comparisonsThe guard has just started"));
+  EXPECT_THAT(seen.read.at("namespaces"), HasSubstr("before.This ends automatically"));
   EXPECT_EQ(seen.overflow, 0);
   EXPECT_THAT(seen.errors, testing::IsEmpty());
 }

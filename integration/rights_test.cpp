@@ -177,7 +177,8 @@ TEST_P(Rights, that_cannot_be_known_are_told_so_and_why) {
              .redis_arguments = {"--user", "ops", "on", ">word", "+ping"}});
   RawClient client = shop.client();
   const std::string refused =
-      "-ERR rights unknown: Redis does not tell the guard (see upstream.control): NOPERM ";
+      "-ERR rights unknown: Redis does not let the guard read user permissions (see "
+      "upstream.control): NOPERM ";
   EXPECT_TRUE(
       eventually([&] { return client.call({"GUARD.CHECK", absent_user()}).starts_with(refused); }));
   EXPECT_THAT(client.call({"GUARD.ADD", absent_user()}), StartsWith(refused));

@@ -121,7 +121,7 @@ TEST_P(OverTls, clients_without_tls_are_closed_and_the_log_is_not_flooded) {
     // TLS's own alert, and the end.
     EXPECT_THAT(plain.read_until_closed(), Not(HasSubstr("PONG")));
   }
-  EXPECT_THAT(shop.guard().log(), HasSubstr("does not speak TLS"));
+  EXPECT_THAT(shop.guard().log(), HasSubstr("does not use TLS"));
   EXPECT_LE(count_in(shop.guard().log(), "event=client_tls_failed"), 30U);
   EXPECT_EQ(shop.client().call({"PING"}), kPong);
 }
@@ -244,7 +244,7 @@ TEST(Tls, files_that_are_no_good_are_named_before_anything_is_bound) {
     const Ended ended = run_guard(words);
     EXPECT_EQ(ended.exit_code, kConfiguration);
     EXPECT_THAT(ended.standard_error, HasSubstr("listen.tls: "));
-    EXPECT_THAT(ended.standard_error, HasSubstr("is not the key of the certificate"));
+    EXPECT_THAT(ended.standard_error, HasSubstr("does not belong to the certificate"));
     EXPECT_THAT(ended.standard_error,
                 HasSubstr("upstream.tls: /nowhere/ca.crt: No such file or directory"));
   }

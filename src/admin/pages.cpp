@@ -32,7 +32,7 @@ bool is_one_of(std::string_view method, std::string_view methods) {
 }
 
 Response not_allowed(std::string_view methods) {
-  Response response = refusal(405, "method_not_allowed", "This page does not have this method.");
+  Response response = refusal(405, "method_not_allowed", "This page does not support this method.");
   response.allow = methods;
   return response;
 }
@@ -51,7 +51,7 @@ std::optional<Response> refusal_of(http::BearerToken::Verdict verdict) {
   Response response = refusal(401,
                               "unauthorized",
                               verdict == Verdict::missing
-                                  ? "This page needs the header 'Authorization: Bearer TOKEN'."
+                                  ? "This page requires the header 'Authorization: Bearer TOKEN'."
                                   : "This is not the token in admin.token_file.");
   response.challenge = "Bearer realm=\"cuckooguard\"";
   return response;
@@ -83,14 +83,15 @@ const Pages::Page* Pages::find(std::string_view path) {
 Response Pages::answer(const http::Request& request) {
   const auto target = http::parse_target(request.target);
   if (!target) {
-    return refusal(400, "bad_target", "The request's target is no path.");
+    return refusal(400, "bad_target", "The request's target is not a path.");
   }
   const Page* const page = find(target->path);
   if ((page == nullptr || !page->is_for_all) &&
       !parts_.hosts.may_ask(request.host, request.origin)) {
     return refusal(403,
                    "foreign_host",
-                   "Asked under a name that is not in admin.hosts, or by another site's page.");
+                   "The request's host is not listed in admin.hosts, or the request comes from "
+                   "another site's page.");
   }
   if (page == nullptr || page->needs_token) {
     if (auto refused = refusal_of(parts_.token.judge(request.authorization))) {
@@ -98,7 +99,8 @@ Response Pages::answer(const http::Request& request) {
     }
   }
   if (page == nullptr) {
-    return refusal(400, "unknown_page", "There is no such page (404 is kept for /v1/check).");
+    return refusal(
+        400, "unknown_page", "This page does not exist (404 is reserved for /v1/check).");
   }
   if (!page->methods.empty() && !is_one_of(request.method, page->methods)) {
     return not_allowed(page->methods);
@@ -213,10 +215,10 @@ Response Pages::reload(const ParsedRequest& request) {
     return {.is_to_come = true};
   }
   const bool is_loaded = outcome->errors.empty();
-  std::string body(is_loaded ? "The configuration is loaded.\n"
-                             : "The configuration is as before:\n");
+  std::string body(is_loaded ? "The configuration was reloaded.\n"
+                             : "Reload failed; the previous configuration stays active:\n");
   if (is_loaded && outcome->is_unchanged) {
-    body += "every setting is as before\n";
+    body += "no setting has changed\n";
   }
   for (const std::string& error : outcome->errors) {
     body += error + "\n";
@@ -233,11 +235,12 @@ Response Pages::reload(const ParsedRequest& request) {
 Response Pages::row(const ParsedRequest& request) {
   const auto segments = http::decoded_segments(request.path);
   if (!segments || segments->size() != 2) {
-    return refusal(400, "bad_row", "A row is asked for by its namespace and how that is defined.");
+    return refusal(
+        400, "bad_row", "Ask for a row by its namespace and the namespace's definition.");
   }
   const guard::Process* const process = parts_.guard.parts().process;
   if (process == nullptr || process->rows == nullptr) {
-    return refusal(503, "no_source", "This guard has no source that could be asked.");
+    return refusal(503, "no_source", "This guard has no source in which it could look up rows.");
   }
   const auto answer = process->rows->ask({.ns = segments->front(),
                                           .definition = segments->back(),
@@ -264,13 +267,13 @@ Response Pages::piece(const ParsedRequest& request) {
                    ? process->sources->piece(segments->front(), *number)
                    : std::nullopt;
   return bytes ? Response{.body = *std::move(bytes), .content_type = "application/octet-stream"}
-               : refusal(400, "no_piece", "This guard has no such piece of a snapshot.");
+               : refusal(400, "no_piece", "This guard does not have this piece of a snapshot.");
 }
 
 // A '?' or '#' that was not encoded would cut the identity short, and another row's be judged.
 Response Pages::check(const ParsedRequest& request) {
   if (request.query || request.path.find('#') != std::string_view::npos) {
-    return refusal(400, "bad_identity", "An identity's '?' is written %3F, its '#' %23.");
+    return refusal(400, "bad_identity", "In an identity write '?' as %3F and '#' as %23.");
   }
   const std::size_t slash = request.path.find('/');
   const auto name = http::decoded_segments(request.path.substr(0, slash));
@@ -289,7 +292,7 @@ Response Pages::check_one(std::uint32_t ns, std::string_view path) {
   const auto values = http::decoded_segments(path);
   if (!values) {
     return refusal(
-        400, "bad_identity", "A '%' in the identity has no two hexadecimal digits behind it.");
+        400, "bad_identity", "A '%' in the identity is not followed by two hexadecimal digits.");
   }
   if (std::ranges::count(*values, "") > 0) {
     return refusal(400, "bad_identity", "A value of the identity is empty.");
@@ -299,7 +302,7 @@ Response Pages::check_one(std::uint32_t ns, std::string_view path) {
     return refusal(400,
                    "bad_identity",
                    "An identity of this namespace has " + std::to_string(wanted) +
-                       " values: a path segment each, '/' within them written %2F.");
+                       " values: write each as a path segment, and '/' within a value as %2F.");
   }
   const views::Check::Answer found = check_.ask(ns, *values, parts_.now());
   return of_json(found.may_exist ? 200 : 404,

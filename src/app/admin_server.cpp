@@ -58,7 +58,9 @@ void AdminServer::start() {
     if (!asks_for_token_ && !bound.is_unix() && !is_loopback(bound)) {
       log_.warning(
           "admin_without_token",
-          {{"address", bound.text()}, {"why", "whoever reaches it may ask which rows exist"}});
+          {{"address", bound.text()},
+           {"why",
+            "without a token every client that reaches this address can query which rows exist"}});
     }
   }
 }

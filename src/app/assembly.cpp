@@ -45,7 +45,8 @@ class Session final : public source::RedisSession {
     const auto now = redis_of_(key_);
     const std::string address = place_.settings.address.text();
     if (!now || !now->is_at(place_)) {
-      return std::unexpected("the filter's key is in another Redis now than the one in " + address);
+      return std::unexpected("the filter's key is now in a different Redis than the one in " +
+                             address);
     }
     return reply ? Answer(upstream::value_of(*reply))
                  : std::unexpected(address + ": " + redis_->why_lost());
@@ -63,7 +64,7 @@ source::OpenRedis redis_for_sources(const RedisOf& redis_of, const io::TlsSlot& 
              -> std::expected<std::unique_ptr<source::RedisSession>, std::string> {
     const auto redis = redis_of(key);
     if (!redis) {
-      return std::unexpected("it is not known yet which Redis has the filter's key");
+      return std::unexpected("the guard does not know yet which Redis holds the filter's key");
     }
     constexpr std::chrono::seconds kPatience{2};
     auto opened = upstream::RedisClient::open(&tls, redis->settings, kPatience);

@@ -38,7 +38,7 @@ class Arrivals {
 
 ReloadThread::Loaded Assembly::reload(const std::stop_token& stop) {
   if (retiring_) {  // only if a reload has thrown
-    return std::unexpected(ReloadThread::Lines{"a reload was broken off: start the guard again"});
+    return std::unexpected(ReloadThread::Lines{"a reload was interrupted: restart the guard"});
   }
   auto config = TRY(read_());
   SettingsAsRead as_read(config);

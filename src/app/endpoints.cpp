@@ -113,7 +113,7 @@ void ControlConnection::end_aside(std::unique_ptr<upstream::Control> control) {
 void ControlConnection::forget_what_is_known() {
   believe_no_more();
   ++servers_;
-  facts_.lost({.why = "it leads to another node", .is_up = true});
+  facts_.lost({.why = "its port now leads to another node", .is_up = true});
   const std::lock_guard lock(meeting_);
   met_.reset();
 }
@@ -204,7 +204,7 @@ void ControlConnection::on_server(const upstream::Server& server) {
 
 // Nothing is answered before all workers have ended what leads to the one before.
 void ControlConnection::leave(io::TimePoint before, const upstream::Server& server) {
-  facts_.lost({.why = "another server is behind its address", .is_up = true});
+  facts_.lost({.why = "another server answers at its address", .is_up = true});
   ++servers_;
   ++leaving_;
   const bool is_master = server.is_master.value_or(false);

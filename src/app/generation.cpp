@@ -325,7 +325,7 @@ void Generation::take_over(Generation& before) {
       log_.warning("mode_reset",
                    {{"namespace", there.definition.name},
                     {"was", config::name_of(mode)},
-                    {"why", "the configuration was loaded anew"}});
+                    {"why", "the configuration was reloaded"}});
     }
   }
   contradictions_->take_over(*before.contradictions_, heirs);

@@ -80,7 +80,8 @@ void KeptOverlays::restore() {
   std::ifstream file(settings_.path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   if (!take(bytes)) {
-    settings_.on_trouble(settings_.path + ": damaged, or of another guard; it is not used");
+    settings_.on_trouble(settings_.path +
+                         ": the file is damaged, or belongs to another guard; it is ignored");
   }
 }
 

@@ -8,8 +8,8 @@ namespace cuckooguard::app {
 namespace {
 
 constexpr std::string_view kUnchanged =
-    "every setting is as before; if it should not be: a file that is mounted by itself stays the "
-    "old one when an editor replaces it, so mount its folder";
+    "no setting has changed; if you expected a change: a single file mounted into a container does "
+    "not follow when an editor replaces it, so mount its directory";
 
 std::chrono::sys_seconds wall_seconds() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());

@@ -34,10 +34,10 @@ std::optional<RowAnswer> RowDesk::ask(const guard::RowQuestion& question) {
     return std::nullopt;
   }
   if (clock_() - question.since >= kWithin) {
-    return RowAnswer{.why = "its builder's database has not answered in time"};
+    return RowAnswer{.why = "the builder's database did not respond in time"};
   }
   if (all_.size() >= kWaitingMax) {
-    return RowAnswer{.why = "its builder is asked for too many rows at once"};
+    return RowAnswer{.why = "the builder has too many row look-ups in flight"};
   }
   all_.push_back({.question = question});
   asked_.notify_all();

@@ -41,7 +41,7 @@ source::RowAnswer SourceList::look_up_row(std::uint32_t ns,
                                           const std::stop_token& stop) const {
   const auto found = fed_.find(ns);
   return found == fed_.end()
-             ? source::RowAnswer{.why = "there is no source of this namespace"}
+             ? source::RowAnswer{.why = "this namespace has no source"}
              : found->second.source->look_up_row(found->second.its_number, identity, stop);
 }
 
@@ -51,11 +51,13 @@ source::RowAnswer SourceList::look_up_published(std::uint32_t ns,
                                                 const std::stop_token& stop) const {
   const auto found = fed_.find(ns);
   if (found == fed_.end() || found->second.definition.empty()) {
-    return {.why = "the guard that was asked does not publish this namespace's source"};
+    return {.why = "the guard at the builder's address does not publish this namespace's source"};
   }
   return found->second.definition == definition
              ? look_up_row(ns, identity, stop)
-             : source::RowAnswer{.why = "its builder has it with other keys, tables or conditions"};
+             : source::RowAnswer{
+                   .why =
+                       "the builder defines this namespace with other keys, tables or conditions"};
 }
 
 guard::SourceStatus SourceList::status(std::size_t source) const {

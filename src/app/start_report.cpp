@@ -39,9 +39,9 @@ std::optional<guard::Complaint> guards_nothing(const config::Config& config) {
     return std::nullopt;
   }
   return guard::Complaint{
-      .what = "The guard guards nothing: everything passes",
-      .why = "the configuration has no namespaces, and no filters",
-      .hint = "see that this is the file that you meant; `cuckooguard init` writes one"};
+      .what = "The guard guards nothing: everything is forwarded",
+      .why = "the configuration defines no namespaces and no filters",
+      .hint = "check that this is the intended configuration file; `cuckooguard init` writes one"};
 }
 
 void report_guards_nothing(log::EventLog& log, const config::Config& config) {
@@ -91,9 +91,9 @@ void report_reach(log::EventLog& log,
   log.warning(
       "loopback_in_container",
       {{"why",
-        "every address of `listen` is this container's own loopback: unless it shares its network "
-        "(a pod, --network host or container:NAME), nobody outside of it gets in, and ports "
-        "published with -p do not lead here"},
+        "every address of `listen` is the container's own loopback: clients outside of the "
+        "container cannot connect, not even to ports published with -p, unless its network is "
+        "shared (a pod, --network host or container:NAME)"},
        {"hint", "listen: 0.0.0.0:" + port + ", published with -p 127.0.0.1:" + port + ":" + port}});
 }
 

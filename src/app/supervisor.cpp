@@ -16,7 +16,7 @@ std::expected<std::vector<std::vector<int>>, std::string> Supervisor::sockets_fo
     std::span<const config::Listen> listen) const {
   const int count = ::sd_listen_fds(1);
   if (count < 0) {
-    return std::unexpected(fmt::format("the sockets of the service manager cannot be had: {}",
+    return std::unexpected(fmt::format("cannot take over the sockets of the service manager: {}",
                                        std::generic_category().message(-count)));
   }
   std::vector<std::vector<int>> sockets(listen.size());
@@ -27,8 +27,8 @@ std::expected<std::vector<std::vector<int>>, std::string> Supervisor::sockets_fo
     });
     if (address == listen.end()) {
       return std::unexpected(
-          fmt::format("the service manager hands over a socket that does not listen on {}: each "
-                      "ListenStream= of the socket unit must be an address of `listen`",
+          fmt::format("the service manager passed a socket that is not for {}: each ListenStream= "
+                      "of the socket unit must be an address of `listen`",
                       fmt::join(listen | std::views::transform([](const config::Listen& each) {
                                   return each.address.text();
                                 }),

@@ -127,7 +127,8 @@ void TlsSides::take(const Look& look) {
       log_.info("tls_loaded", {{"setting", side.setting}, {"certificate", side.certificate}});
       warn_of(side);
     } else {
-      log_.warning("tls_warning", {{"why", side.error + "; what was read before is still in use"}});
+      log_.warning("tls_warning",
+                   {{"why", side.error + "; the previously loaded files stay in use"}});
     }
   }
   warn_of_ends();

@@ -163,7 +163,7 @@ source::RowAnswer Verification::answer(const guard::RowQuestion& question,
                                        const std::stop_token& stop) {
   const auto ns = parts_.guarded.keyspace.find(question.ns);
   return ns ? parts_.sources.look_up_published(*ns, question.definition, question.identity, stop)
-            : source::RowAnswer{.why = "its builder has no such namespace"};
+            : source::RowAnswer{.why = "the builder does not have this namespace"};
 }
 
 void Verification::look_for_attacks() {

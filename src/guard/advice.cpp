@@ -87,23 +87,24 @@ std::string what_is_in_the_way(const Evidence& seen) {
   }
   if (seen.is_in_other_db()) {
     return grouped(seen.other_db) + " of " + grouped(seen.keys) +
-           " reads came in another db than " + std::to_string(seen.db) +
-           " and passed: set `db` to the one that the application selects; ";
+           " reads came in a db other than " + std::to_string(seen.db) +
+           " and passed: set `db` to the number that the application selects; ";
   }
   const Evidence::Reads& reads = seen.reads;
   if (is_most(reads.not_allowed, reads.all)) {
     return most_reads(reads.not_allowed, reads.all) +
-           "were not allowed: it is not known what their users may do, see upstream.control; ";
+           "were not checked because the permissions of their users are unknown: see "
+           "upstream.control; ";
   }
   if (is_most(reads.unavailable, reads.all)) {
     return most_reads(reads.unavailable, reads.all) +
-           "came while Redis was not ready, or could not be asked; ";
+           "came while Redis was not ready or did not respond; ";
   }
   if (is_most(seen.not_fresh, seen.keys)) {
     return most_reads(seen.not_fresh, seen.keys) + "came while the filter was not ready; ";
   }
   if (is_most(reads.unguarded, reads.all) && !seen.is_unmatched()) {
-    return most_reads(reads.unguarded, reads.all) + "were of no namespace; ";
+    return most_reads(reads.unguarded, reads.all) + "belong to no namespace; ";
   }
   return seen.compared == 0 && !seen.is_unmatched() ? "nothing has been compared with Redis yet; "
                                                     : "";
@@ -113,10 +114,10 @@ std::string what_matches_instead(const Evidence& seen) {
   const auto reads = [](std::uint64_t number, const char* of_one, const char* of_several) {
     return grouped(number) + (number == 1 ? of_one : of_several);
   };
-  std::string text = "no read has matched ";
+  std::string text = "no read matched ";
   text += seen.templates == 1 ? "this template; " : "these templates; ";
   if (seen.shape.empty()) {
-    text += reads(seen.reads.unguarded, " read was", " reads were") + " of no namespace";
+    text += reads(seen.reads.unguarded, " read belongs", " reads belong") + " to no namespace";
   } else {
     text += seen.reads.unguarded > KeyShapes::kAllUpTo ? "about " : "";
     text += reads(seen.reads_of_shape, " unguarded read begins", " unguarded reads begin") +
@@ -185,7 +186,7 @@ std::string what_to_tolerate(const Evidence& seen) {
       " an hour) were read " +
       (seen.is_strict ? "before their commit" : "before or at about their commit");
   return (rows == 0 ? "" : "; " + early) +
-         "; set tolerate: 10/s, so that the application sees no difference until there is an "
+         "; set tolerate: 10/s, so that the application notices no difference unless there is an "
          "attack";
 }
 
@@ -193,7 +194,7 @@ std::string what_to_tolerate(const Evidence& seen) {
 std::string what_lag_hides(const Evidence& seen) {
   return seen.hidden() > 0 ? "; " + counted(seen.hidden(), "row") +
                                  (seen.mode == config::Mode::enforce ? "" : " would have been") +
-                                 " hidden just behind the commit: " + std::string(hint_of_lag(seen))
+                                 " hidden just after the commit: " + std::string(hint_of_lag(seen))
                            : "";
 }
 
@@ -204,22 +205,24 @@ std::string what_to_do(const Evidence& seen) {
     return ": " + std::string(hint_of_hidden_rows(seen.mode));
   }
   if (counts.of(Cause::hidden_value) > 0 && seen.has_hardly_found()) {
-    return "; hardly a look-up has found a row: keys and columns may have the same values in "
-           "another form each, such as a UUID in 16 bytes and its text; compare a key with its "
-           "row before anything else: `cuckooguard explain KEY`" +
+    return "; hardly any look-up found a row: keys and columns may spell the same values "
+           "differently, such as a UUID as text and as 16 bytes; first compare a key with its row: "
+           "`cuckooguard explain KEY`" +
            own_placeholders(seen);
   }
   if (counts.of(Cause::hidden_value) > 0) {
-    return "; only Redis has those values: the keys are wider than the table, or a cache is stale" +
+    return "; only Redis has those values: the keys cover more than the table, or a cache is "
+           "stale" +
            own_placeholders(seen) + "; see event=hidden_value in the log, and order: redis-first";
   }
   const std::uint64_t unknown = counts.of(Cause::unknown) + counts.dropped;
   if (unknown > 0) {
-    return "; of " + counted(unknown, "key") + " that Redis has the source could not be asked" +
-           own_placeholders(seen);
+    return "; " + counted(unknown, "key") +
+           " that exist in Redis could not be looked up in the source" + own_placeholders(seen);
   }
   if (counts.open > 0) {
-    return "; " + counted(counts.open, "key") + " that Redis has to be looked up in the source yet";
+    return "; " + counted(counts.open, "key") +
+           " that exist in Redis are still to be looked up in the source";
   }
   if (const std::string hidden = what_lag_hides(seen); !hidden.empty()) {
     return hidden;
@@ -228,11 +231,11 @@ std::string what_to_do(const Evidence& seen) {
     return "";
   }
   if (enforces) {
-    return (seen.compared > 0 ? "; nothing speaks against it" : "") + what_to_tolerate(seen);
+    return (seen.compared > 0 ? "; no problem was found" : "") + what_to_tolerate(seen);
   }
   const std::string lacks = what_lacks(seen);
   if (!lacks.empty()) {
-    return "; too little seen yet: " + lacks;
+    return "; not enough data yet: " + lacks;
   }
   return (seen.has_absent_reply ? "; ready for enforce"
                                 : "; ready for enforce, once absent_reply is set") +
@@ -245,7 +248,7 @@ std::string why_keys_pass(const Guard::Parts& parts, std::uint32_t ns, TimePoint
     return why;
   }
   const Passing all = passing(parts.namespaces[ns], now);
-  return all.why.empty() ? "" : "every key passes: " + all.why;
+  return all.why.empty() ? "" : "all keys pass: " + all.why;
 }
 
 Evidence::Reads reads_of(std::span<const Guard* const> guards) {
@@ -310,18 +313,18 @@ Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now) {
 }
 
 std::string_view hint_of_hidden_rows(config::Mode mode) {
-  return mode == config::Mode::enforce ? "go back to observe; see event=hidden_row in the log"
+  return mode == config::Mode::enforce ? "switch back to observe; see event=hidden_row in the log"
                                        : "do not enforce; see event=hidden_row in the log";
 }
 
 std::string_view hint_of_lag(const Evidence& seen) {
   if (seen.is_strict) {
-    return "strict should prevent that: do not enforce; see event=hidden_by_lag in the log";
+    return "consistency: strict should prevent this: do not enforce; see event=hidden_by_lag in "
+           "the log";
   }
-  return seen.may_be_strict
-             ? "set consistency: strict"
-             : "its source cannot be strict: set absent_reply: nil, or have the application send "
-               "GUARD.WAIT";
+  return seen.may_be_strict ? "set consistency: strict"
+                            : "its source does not support consistency: strict: set absent_reply: "
+                              "nil, or let the application send GUARD.WAIT";
 }
 
 std::string advice(const Evidence& evidence) {

@@ -29,31 +29,30 @@ std::string readable(std::string_view identity, std::span<const std::string> col
 // What stands against answering at all.
 std::optional<std::string> why_redis(const redis::Snapshot& redis) {
   const std::string_view why = why_of(redis.availability);
-  return why.empty() ? std::nullopt : std::optional(std::string(why) + ": it answers itself");
+  return why.empty() ? std::nullopt : std::optional(std::string(why) + ": Redis replies itself");
 }
 
 // In the words of `cuckooguard explain`.
 std::string why_unguarded(const keyspace::Keyspace& keyspace, std::string_view key) {
   const keyspace::Misfit misfit = keyspace::misfit_of(keyspace, key);
-  return "no namespace has a template for this key" +
+  return "no template of any namespace matches this key" +
          (misfit.nearest.empty() ? "" : "; nearest: " + misfit.nearest) + ": " + misfit.why;
 }
 
 std::string words_of(Held held) {
   switch (held) {
     case Held::in_flight:
-      return "this client has written it, and Redis has not replied yet";
+      return "this client has written the key, and Redis has not replied yet";
     case Held::share_filled:
-      return "this client has written more than its share of the overlay: all that it reads "
-             "passes, for max_lag";
+      return "this client has filled its share of the overlay: all its reads pass for max_lag";
     case Held::added:
-      return "it was added a moment ago, by GUARD.ADD";
+      return "the key was recently added with GUARD.ADD";
     case Held::all:  // why_all_are_held() has more to say
     case Held::written:
     case Held::no:
       break;
   }
-  return "it was written through the guard a moment ago";
+  return "the key was recently written through the guard";
 }
 
 }  // namespace
@@ -66,43 +65,43 @@ std::string reason_of(const Guard::Parts& parts,
       seen.verdict == Verdict::unguarded ? nullptr : &parts.namespaces[seen.found.ns];
   switch (seen.verdict) {
     case Verdict::unguarded:
-      return "no namespace has a template for this key";
+      return "no template of any namespace matches this key";
     case Verdict::bypassed:
       return "the namespace's mode is bypass";
     case Verdict::other_db:
       return "the namespace guards db " + std::to_string(space->db) + ", this client is in db " +
              std::to_string(db);
     case Verdict::not_allowed:
-      return "it is not known what this user may do";
+      return "the permissions of this user are unknown";
     case Verdict::not_fresh:
       return seen.other ? "a row of namespace " + parts.keyspace.name(*seen.other) +
-                              " may have this key, and of those nothing is known: " +
+                              " may have this key, and that namespace passes all keys: " +
                               passing(parts.namespaces[*seen.other], now).why
                         : passing(*space, now).why;
     case Verdict::fresh_id:
-      return "the id is just above the largest seen: its row may be on its way";
+      return "the id is just above the largest one seen: its row may not have arrived yet";
     case Verdict::may_exist:
-      return seen.other ? "a row of namespace " + parts.keyspace.name(*seen.other) +
-                              " may have this key: its filter has it, or takes it for another "
-                              "that it has"
-                        : "the filter has it, or takes it for another that it has";
+      return seen.other
+                 ? "a row of namespace " + parts.keyspace.name(*seen.other) +
+                       " may have this key: its filter contains it, or reports a false positive"
+                 : "the filter contains it, or reports a false positive";
     case Verdict::overlaid:
       return seen.held == Held::all ? why_all_are_held(*space->overlay, now) : words_of(seen.held);
     case Verdict::unproven:
-      return "no row has it, but its database did not confirm that in time (strict_hold), or "
-             "cannot "
-             "be asked";
+      return "no row has this key, but the database did not confirm that in time (strict_hold) or "
+             "is unreachable";
     case Verdict::tolerated:
-      return "no row has it, but so few such reads come that they are forwarded (tolerate)";
+      return "no row has this key, but the rate of such reads is below tolerate, so they are "
+             "forwarded";
     case Verdict::observed:
-      return "no row has it, but the namespace's mode is observe";
+      return "no row has this key, but the namespace's mode is observe";
     case Verdict::redis_first:
-      return "no row has it, but Redis is asked first";
+      return "no row has this key, but Redis is asked first (order: redis-first)";
     case Verdict::absent:
       break;
   }
-  return seen.found.kind == keyspace::Lookup::Kind::impossible ? "no row can have such a value"
-                                                               : "no row has it";
+  return seen.found.kind == keyspace::Lookup::Kind::impossible ? "no row can have this value"
+                                                               : "no row has this key";
 }
 
 void append_explanation(std::string& out, const Explained& explained) {

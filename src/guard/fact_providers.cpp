@@ -22,10 +22,10 @@ void add_configuration(FactSection& guard, const ReloadOutcome& last) {
   guard.add(in_info("config_last_reload_error"), is_loaded ? "" : last.errors.front());
   guard.add(in_json("configuration.loaded_at"), last.loaded_at.time_since_epoch().count())
       .metric("config_last_reload_timestamp_seconds",
-              "Unix time at which the configuration in force was loaded.");
+              "Unix time at which the active configuration was loaded.");
   guard.add(in_json("configuration.last_reload_successful"), is_loaded)
       .metric("config_last_reload_successful",
-              "0 if the last reload was refused and the previous configuration is still in force.");
+              "0 if the last reload failed and the previous configuration is still active.");
   guard.add(in_json("configuration.errors"), last.errors);
   guard.add({"config_needs_restart", "configuration.needs_restart"}, last.needs_restart)
       .metric("config_settings_needing_restart",
@@ -48,7 +48,7 @@ void add_reads(FactSection& guard, std::span<const Guard* const> guards) {
   guard.add(in_info("answered_commands"), of(&GuardCounters::answered))
       .metric("commands_answered_total", "Commands that the guard answered without asking Redis.");
   guard.add(in_info("unguarded_keys"), of(&GuardCounters::unguarded_keys))
-      .metric("unguarded_keys_total", "Keys of reads that belong to no namespace.");
+      .metric("unguarded_keys_total", "Keys in reads that belong to no namespace.");
   const auto unchecked =
       [&](const char* in_info, std::string reason, const Counter GuardCounters::* counter) {
         guard.add({in_info, "unchecked_reads." + reason}, of(counter))
@@ -103,8 +103,7 @@ void add_node(FactTable& table, const NodeStatus& node) {
   one.add(in_json("slots"), node.slots).metric("node_slots", "Slots that the node owns.");
   one.add(in_json("state"), name_of(node.state));
   one.add(in_json("latency"), node.round_trip)
-      .metric("node_round_trip_seconds",
-              "Time in which the node last replied to its control connection.");
+      .metric("node_round_trip_seconds", "Last round-trip time of the node's control connection.");
   add_control(one, "control", node.control);
 }
 
@@ -147,9 +146,10 @@ void add_state(FactSection& space, const FactQuestion& asked, std::uint32_t ns) 
   const auto left = passes.left.value_or(std::chrono::nanoseconds(0));
   space.add(in_info("passing_seconds"), std::chrono::ceil<seconds>(left).count());
   space.add(in_json("passing_seconds"), passes.left);
-  space.add({}, left).metric("namespace_passing_seconds",
-                             "Remaining time for which all keys pass because earlier writes are "
-                             "not known, as after a start. 0: they do not pass for that reason.");
+  space.add({}, left).metric(
+      "namespace_passing_seconds",
+      "Remaining time for which all keys pass because earlier writes are unknown, such as after a "
+      "start; 0 if they do not pass for this reason.");
   space.add(in_json("order"), config::name_of(of.order));
   space.add(in_json("consistency"), of.is_strict() ? "strict" : "max_lag");
   space.add(in_json("tolerate_per_second"), of.tolerance->rate());
@@ -197,7 +197,7 @@ void add_filter(FactSection& space, const filter::LiveParts& live) {
               "Upper bound of deleted rows that are still in the namespace's filters.");
   space.add(in_info("isolated_rows"), all.isolated)
       .metric("filter_isolated_rows",
-              "Rows that the database may consider equal to other texts; look-ups that could mean "
+              "Rows that the database may consider equal to other texts; look-ups that could match "
               "one of them pass.");
   space.add("full", all.full)
       .metric("filter_full", "1 if a filter of the namespace is full and all keys pass.");
@@ -214,10 +214,10 @@ void add_keys(FactSection& space, const NamespaceCounts& counts) {
     space
         .add(i == 0 ? FactName() : FactName(in_info, "keys." + verdict),
              counts.sum(static_cast<Verdict>(i)))
-        .metric("keys_total", "Keys of reads that were checked, by verdict.", {"verdict", verdict});
+        .metric("keys_total", "Keys in reads that were checked, by verdict.", {"verdict", verdict});
     space.add({}, counts.checked.keys.at(i).value())
         .metric(
-            "http_checks_total", "Identities checked by HTTP, by verdict.", {"verdict", verdict});
+            "http_checks_total", "Identities checked over HTTP, by verdict.", {"verdict", verdict});
   }
 }
 
@@ -227,8 +227,8 @@ void add_attack(FactSection& space, const AttackWatch& attack, TimePoint now) {
   space.add(in_json("absent_keys_per_second"), attack.rate());
   space.add(in_info("attack"), attack.is_on())
       .metric("attack",
-              "1 while more keys without a row are read than by accident: above 10/s and twice "
-              "tolerate, over 5 s.");
+              "1 during an attack: reads of keys without a row exceed 10/s and twice tolerate, "
+              "over 5 s.");
   space.add(in_info("attack_seconds"), std::chrono::floor<seconds>(lasts).count());
   space.add(in_json("attack"), {});
   if (attack.is_on()) {
@@ -241,16 +241,16 @@ void add_attack(FactSection& space, const AttackWatch& attack, TimePoint now) {
 void add_writes_and_comparison(FactSection& space, const GuardedNamespace& of) {
   const auto sum = [&](const auto& counter) { return of.counts->sum(counter); };
   space.add("keys_learned", sum(&NamespaceCounters::learned))
-      .metric("learned_keys_total", "Keys that writes put into the overlay.");
+      .metric("learned_keys_total", "Keys added to the overlay by writes.");
   space.add("keys_added", sum(&NamespaceCounters::added))
-      .metric("added_keys_total", "Keys that GUARD.ADD put into the overlay.");
+      .metric("added_keys_total", "Keys added to the overlay by GUARD.ADD.");
   space.add("keys_lost", sum(&NamespaceCounters::lost))
       .metric(
           "overlay_share_lost_keys_total",
-          "Keys that the overlay lost early because their client or user had filled its share.");
+          "Keys evicted early from the overlay because their client or user had filled its share.");
   space.add(in_info("overlay_overflows"), of.overlay->overflows())
       .metric("overlay_overflows_total",
-              "Keys that the overlay dropped early because it was full.");
+              "Keys evicted early from the overlay because it was full.");
   space.add(in_info("keys_sampled"), sum(&NamespaceCounters::sampled))
       .metric("sampled_keys_total",
               "Absent keys that were also looked up in Redis (verify_sample).");
@@ -263,8 +263,8 @@ void add_writes_and_comparison(FactSection& space, const GuardedNamespace& of) {
               "Absent keys that were forwarded and could not be compared with Redis's reply.");
   space.add("keys_replaced", sum(&NamespaceCounters::replaced))
       .metric("replaced_keys_total",
-              "Absent keys that were answered in place of Redis's nil, their proof having come "
-              "before it.");
+              "Absent keys whose proof came before Redis's nil, which the guard replaced with the "
+              "absent reply.");
   space.add({"forecast_answered", "forecast.answered"}, sum(&NamespaceCounters::forecast_answered));
   space.add({"forecast_passed", "forecast.passed"}, sum(&NamespaceCounters::forecast_passed));
 }
@@ -283,19 +283,20 @@ void add_contradictions(FactSection& space, const FactQuestion& asked, std::uint
         .add(is_known ? FactName(cause + "s", "contradictions." + cause + "s") : FactName(),
              counts.found.at(i))
         .metric(if_asked("contradictions_total"),
-                "Keys judged absent for which Redis had a value, by what the source said of them.",
+                "Keys judged absent for which Redis had a value, by the result of the look-up in "
+                "the source.",
                 {"cause", cause});
   }
   space.add(in_info("rows_hidden"), seen.log.hidden())
-      .metric("rows_hidden_by_lag_total",
-              "Rows that were told to be absent, or would have been, just after their commit: a "
-              "sample.");
+      .metric(
+          "rows_hidden_by_lag_total",
+          "Rows answered as absent just after their commit, or that would have been (a sample).");
   space.add(in_info("rows_read_at_commit"), seen.log.at_commit);
   space.add({"rows_read_before_commit", "read_too_early.before_commit"}, seen.log.before_commit);
   space.add({}, seen.log.early())
-      .metric(
-          "rows_read_before_commit_total",
-          "Rows of which the key was found absent before their commit, or at about it: a sample.");
+      .metric("rows_read_before_commit_total",
+              "Rows whose key was read before their commit, or at about the same time, and was "
+              "absent (a sample).");
   space.add(in_json("read_too_early.at_commit"), seen.log.at_commit);
   space.add(in_json("read_too_early.hidden_by_lag"), seen.log.hidden_by_lag);
   space.add(in_json("read_too_early.hidden_in_spite_of_proof"), seen.log.hidden_in_spite_of_proof);
@@ -303,10 +304,11 @@ void add_contradictions(FactSection& space, const FactQuestion& asked, std::uint
             counts.of(Cause::unknown) + counts.dropped);
   space.add({"contradictions_open", "contradictions.open"}, counts.open)
       .metric(if_asked("contradictions_open"),
-              "Contradicted keys about which the source has yet to be asked.");
+              "Contradicted keys that are still to be looked up in the source.");
   space.add({}, counts.dropped)
       .metric(if_asked("contradictions_dropped_total"),
-              "Contradicted keys that were dropped because too many others were waiting.");
+              "Contradicted keys that were dropped because too many others were waiting for a "
+              "look-up.");
   space.add(in_json("unmatched"), seen.is_unmatched());
   space.add("advice", advice(seen));
 }
@@ -329,10 +331,11 @@ void add_source(FactSection& source, const SourceStatus& status, TimePoint now) 
   source.add("losses", status.losses)
       .metric("source_losses_total", "How often the connection to the source was lost.");
   source.add("log_retained", status.log_retained)
-      .metric("source_log_retained_bytes", "What the source's server keeps of its log for us.");
+      .metric("source_log_retained_bytes",
+              "Bytes of its log that the source's server retains for this guard.");
   source.add("flush_transactions", status.flush_transactions)
       .metric("source_flush_transactions_total",
-              "Transactions by which the source's log was flushed for reads that waited.");
+              "Transactions with which the guard flushed the source's log for waiting reads.");
   source.add({status.flush_transactions ? "flush_transactions_per_hour" : "",
               "flush_transactions_per_hour"},
              status.flush_transactions_per_hour);
@@ -389,7 +392,9 @@ void guard_facts(FactTable& table) {
   FactSection& guard = table.section({.title = "Guard"});
   if (asked.process != nullptr) {
     guard.add("version", asked.process->version)
-        .metric("build_info", "1, with the version.", {"version", asked.process->version});
+        .metric("build_info",
+                "Always 1, labelled with the version.",
+                {"version", asked.process->version});
     guard.add({"uptime_in_seconds", "uptime_seconds"},
               std::chrono::floor<seconds>(asked.now - asked.process->started_at).count());
   }
@@ -424,7 +429,7 @@ void node_facts(FactTable& table) {
       .add({"nodes_told_ms_ago", "told_seconds_ago"},
            std::max(asked.now - status.told_at, TimePoint::duration(0)))
       .metric("nodes_told_age_seconds",
-              "Time since a node last told what the cluster consists of.");
+              "Time since a node last reported the topology of the cluster.");
   nodes.add({"nodes_silent_why", "silent"}, status.why_silent);
   for (std::size_t i = 0; i < status.shown.size(); ++i) {
     nodes.add(in_info("node" + std::to_string(i)), line_of(status.shown[i]));

@@ -68,7 +68,7 @@ struct FilterCall : Call {
 
   OwnDecision refuse_dump() const {
     return error("ERR the filter of namespace '" + guard.parts().keyspace.name(ns) +
-                 "' follows a database: it is neither dumped nor loaded");
+                 "' follows a database and cannot be dumped or loaded");
   }
 
   OwnDecision card() const { return integer(static_cast<std::int64_t>(totals().items)); }
@@ -98,7 +98,7 @@ struct FilterCall : Call {
   }
 
  private:
-  static constexpr std::string_view kInDoubt = "ERR rights unknown: GUARD.CHECK says why";
+  static constexpr std::string_view kInDoubt = "ERR rights unknown: GUARD.CHECK returns the reason";
 
   bool waits_for_proof() const {
     return access != nullptr && guard.wants_proof(ns, attempt.since, attempt.now) &&

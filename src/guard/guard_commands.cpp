@@ -76,10 +76,11 @@ std::string quoted(std::string_view text) {
 // Of a user of whom only some is known.
 std::string part_unknown(const redis::Snapshot& redis) {
   return redis.control.state == redis::ControlReport::State::not_allowed
-             ? "Redis does not tell the guard (see upstream.control): " + redis.control.why + "; " +
-                   redis.control.hint
-             : "Redis does not tell whether this user may GET every key of the namespace (a "
-               "selector, a pattern that is no prefix, or a Redis before 7)";
+             ? "Redis does not let the guard read user permissions (see upstream.control): " +
+                   redis.control.why + "; " + redis.control.hint
+             : "the guard cannot determine whether this user may GET every key of the namespace "
+               "(its ACL has a selector or a pattern that is not a prefix, or Redis is older than "
+               "7)";
 }
 
 // One line; the log has the rest.
@@ -174,7 +175,7 @@ struct GuardCall : Call {
     }
     const auto source = find_source(arguments[1]);
     if (!source) {
-      return error("ERR no source " + quoted(arguments[1]));
+      return error("ERR no such source: " + quoted(arguments[1]));
     }
     const std::string_view position = arguments[2];
     const auto reached = position.size() > kPositionBytesMax
@@ -193,7 +194,7 @@ struct GuardCall : Call {
                      quoted(arguments[1]));
       case Reached::not_followed:
         return error("ERR source " + quoted(arguments[1]) +
-                     " has no positions: it is read again as a whole");
+                     " has no positions, because it is always read again as a whole");
     }
     return integer(reached == Reached::yes ? 1 : 0);
   }
@@ -216,12 +217,13 @@ struct GuardCall : Call {
       return redis::is_word(arguments[2], name);
     });
     if (wanted == config::kModeNames.end()) {
-      return error("ERR no mode " + quoted(arguments[2]) + ": observe, enforce or bypass");
+      return error("ERR no such mode: " + quoted(arguments[2]) +
+                   "; use observe, enforce or bypass");
     }
     const GuardedNamespace& space = guard.parts().namespaces[ns];
     const auto mode = static_cast<config::Mode>(wanted - config::kModeNames.begin());
     if (mode == config::Mode::enforce && !space.may_enforce) {
-      return error("ERR enforce needs an absent_reply in the configuration of namespace " +
+      return error("ERR enforce requires an absent_reply in the configuration of namespace " +
                    quoted(arguments[1]));
     }
     const std::string seen = seen_in_observe(ns, mode, attempt.now);
@@ -260,9 +262,10 @@ struct GuardCall : Call {
       return hold();
     }
     if (!outcome->errors.empty()) {
-      return error("ERR the configuration is as before: " + first_of(outcome->errors));
+      return error("ERR reload failed, the previous configuration stays active: " +
+                   first_of(outcome->errors));
     }
-    std::string line = outcome->is_unchanged ? "OK every setting is as before" : "OK";
+    std::string line = outcome->is_unchanged ? "OK no setting has changed" : "OK";
     std::string_view before = outcome->is_unchanged ? "; needs a restart: " : " needs a restart: ";
     for (const std::string& setting : outcome->needs_restart) {
       line.append(std::exchange(before, ", ")) += setting;
@@ -293,7 +296,9 @@ struct GuardCall : Call {
   std::optional<std::uint32_t> find_namespace() const {
     return guard.parts().keyspace.find(arguments[1]);
   }
-  OwnDecision no_namespace() const { return error("ERR no namespace " + quoted(arguments[1])); }
+  OwnDecision no_namespace() const {
+    return error("ERR no such namespace: " + quoted(arguments[1]));
+  }
 
   OwnDecision ping() const { return simple("PONG"); }
   OwnDecision unknown() const {
@@ -385,45 +390,44 @@ OwnDecision run_in(const Call& of) {
 constexpr auto kRows = std::to_array<CommandRow>({
     {"guard.check", 2, kAny, Needs::rights, run<&GuardCall::check>,
      "CHECK <key> [<key> ...]\n"
-     "    Return for each <key> 1 if it may exist, 0 if it cannot, and -1 if no namespace\n"
-     "    guards it."},
+     "    Return for each <key> 1 if it may exist, 0 if it cannot exist, and -1 if it belongs to\n"
+     "    no namespace."},
     {"guard.explain", 2, 2, Needs::rights, run<&GuardCall::explain>,
      "EXPLAIN <key>\n"
-     "    Return what becomes of a GET of the <key> and why: its namespace, its identity, the\n"
-     "    state of the filter, and the verdict."},
+     "    Return how the guard handles a GET of the <key>, and why: its namespace, its identity,\n"
+     "    the state of the filter, and the verdict."},
     {"guard.add", 2, kAny, Needs::rights, run<&GuardCall::add>,
      "ADD <key> [<key> ...] [TTL <seconds>]\n"
-     "    Let the keys pass for a while, overlay.ttl at most, although the filter has not heard\n"
-     "    of them yet. Return how many of them are guarded."},
+     "    Let reads of the keys pass for the TTL (at most and by default overlay.ttl), even if\n"
+     "    the filter does not contain them yet. Return how many belong to a namespace."},
     {"guard.wait", 4, 4, Needs::login, run<&GuardCall::wait>,
      "WAIT <source> <position> <timeout-ms>\n"
-     "    Block until the <source> has applied its server's <position> (a GTID, an LSN). Return 1\n"
-     "    when it has, 0 when the time is over."},
+     "    Block until the guard has applied the log of the <source> up to <position> (a GTID or\n"
+     "    an LSN). Return 1 when it has, or 0 after the timeout."},
     {"guard.info", 1, 2, Needs::login, run<&GuardCall::info>,
      "INFO [<namespace>]\n"
-     "    Return information about the guard, its namespaces and its sources, or about one\n"
-     "    namespace."},
+     "    Return information about the guard, its namespaces and sources, or about one namespace."},
     {"guard.mode", 3, 3, Needs::an_operator, run_in<&GuardCall::mode>,
      "MODE <namespace> OBSERVE|ENFORCE|BYPASS\n"
-     "    Change what is done about absent keys, until the guard ends. For operators."},
+     "    Change how reads of absent keys are handled, until the guard restarts. For operators."},
     {"guard.clear", 2, 2, Needs::an_operator, run_in<&GuardCall::clear>,
      "CLEAR <namespace>\n"
-     "    Forget which keys were written or added. All pass until the filter has surely heard\n"
-     "    of them (max_lag). For operators."},
+     "    Clear the list of written and added keys. All keys pass until the filter is certain to\n"
+     "    contain them (max_lag). For operators."},
     {"guard.rebuild", 2, 2, Needs::an_operator, run_in<&GuardCall::rebuild>,
      "REBUILD <namespace>\n"
-     "    Read all rows again. The filter in use stays so meanwhile, as long as it is known to\n"
-     "    be up to date. For operators."},
+     "    Read all rows again. The current filter stays in use until then, as long as it is\n"
+     "    proven to be up to date. For operators."},
     {"guard.reload", 1, 1, Needs::an_operator, run<&GuardCall::reload>,
      "RELOAD\n"
-     "    Read the configuration file again. Return OK and what needs a restart, or an error and\n"
-     "    change nothing. For operators."},
+     "    Reload the configuration file. Return OK and the settings that need a restart, or an\n"
+     "    error, in which case nothing changes. For operators."},
     {"guard.ping", 1, 1, Needs::nothing, run<&GuardCall::ping>,
      "PING\n"
-     "    Return PONG, by the guard itself. Needs no login, and no Redis."},
+     "    Return PONG from the guard itself. Needs neither a login nor Redis."},
     {"guard.help", 1, 1, Needs::login, run<&GuardCall::help>,
      "HELP\n"
-     "    Prints this help."},
+     "    Print this help."},
     {"guard.", 1, kAny, Needs::login, run<&GuardCall::unknown>},
 });
 // clang-format on

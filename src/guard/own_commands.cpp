@@ -22,26 +22,26 @@ Ignorance ignorance_of(const Call& call) {
   const std::string remedy =
       control.state == redis::ControlReport::State::not_allowed ? "; " + control.hint : "";
   if (redis.is_lost) {
-    return {"Redis cannot be asked: " + redis.why_lost + remedy};
+    return {"Redis is unreachable: " + redis.why_lost + remedy};
   }
   if (redis.availability != redis::Availability::available ||
       call.attempt.now >= redis.good_until) {
-    return {"Redis does not answer"};
+    return {"Redis does not respond"};
   }
   if (control.state == redis::ControlReport::State::unsupported) {
     return {.cause = control.why_keys_pass(), .passes = false};
   }
   if (!redis.users->refusal.empty()) {
-    return {.cause = "Redis does not tell the guard (see upstream.control): " +
+    return {.cause = "Redis does not let the guard read user permissions (see upstream.control): " +
                      redis.users->refusal + remedy,
             .passes = false};
   }
   if (!call.guard.parts().facts.asks_for(call.client.user())) {
-    return {
-        .cause = "there are more than " + std::to_string(redis::Facts::kUsersToAskMax) + " users",
-        .passes = false};
+    return {.cause = "the guard tracks the permissions of at most " +
+                     std::to_string(redis::Facts::kUsersToAskMax) + " users",
+            .passes = false};
   }
-  return {"Redis has not yet said what this user may do"};
+  return {"Redis has not reported the permissions of this user yet"};
 }
 
 // As far as it can be relied upon; else `unknown`.
@@ -109,7 +109,8 @@ OwnDecision Call::for_redis_to_refuse() const {
 
 OwnDecision Call::wait_for_rights() const {
   if (!is_of_guard()) {
-    return attempt.may_wait() ? hold() : error("ERR rights unknown: GUARD.CHECK says why");
+    return attempt.may_wait() ? hold()
+                              : error("ERR rights unknown: GUARD.CHECK returns the reason");
   }
   const Ignorance ignorance = ignorance_of(*this);
   return attempt.may_wait() && ignorance.passes ? hold()
@@ -235,8 +236,9 @@ std::optional<OwnDecision> OwnCommands::refusal(const Call& call) const {
       return call.wait_for_rights();
     }
     if (!call.access->is_unrestricted && !call.server.trusts(call.client.user())) {
-      return call.no_permission("it may not do everything, and is not one of " +
-                                std::string(call.server.trusted()));
+      return call.no_permission(
+          "it is not allowed to run all commands on all keys, and is not listed in " +
+          std::string(call.server.trusted()));
     }
   }
   if (call.arguments.size() < row.least || call.arguments.size() > row.most) {
@@ -246,7 +248,7 @@ std::optional<OwnDecision> OwnCommands::refusal(const Call& call) const {
     return call.wait_for_rights();
   }
   if (row.needs == Needs::an_operator && !is_operator(call)) {
-    return call.no_permission("it is not one of admin.operators");
+    return call.no_permission("it is not listed in admin.operators");
   }
   if (row.waits_for_promises && call.attempt.has_promises) {
     return call.hold();

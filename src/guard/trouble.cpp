@@ -5,7 +5,7 @@
 namespace cuckooguard::guard {
 namespace {
 
-constexpr std::string_view kAllPass = "; until then every key passes";
+constexpr std::string_view kAllPass = "; until then all keys pass";
 
 std::string or_else(const std::string& told, std::string_view words) {
   return told.empty() ? std::string(words) : told;
@@ -14,15 +14,17 @@ std::string or_else(const std::string& told, std::string_view words) {
 std::string_view words_of(Overlay::Hold hold) {
   switch (hold) {
     case Overlay::Hold::begun:
-      return "the guard has just begun, and does not know what was written before";
+      return "the guard has just started and does not know which keys were written before";
     case Overlay::Hold::bypassed:
-      return "the namespace was in bypass until just now: what was written meanwhile is not known";
+      return "the namespace has just left bypass mode, and the guard does not know which keys were "
+             "written during it";
     case Overlay::Hold::cleared:
-      return "GUARD.CLEAR has just forgotten what was written";
+      return "GUARD.CLEAR has just cleared the keys that were written";
     case Overlay::Hold::reloaded:
       break;
   }
-  return "it is new since a reload, or its overlay is: what was written before is not known";
+  return "a reload created the namespace or its overlay, and the guard does not know which keys "
+         "were written before";
 }
 
 std::string in_words(std::string_view setting, std::chrono::nanoseconds value) {
@@ -31,11 +33,11 @@ std::string in_words(std::string_view setting, std::chrono::nanoseconds value) {
 }
 
 std::string when_it_ends(Overlay::Hold hold, const GuardedNamespace& space) {
-  const std::string after = "it ends by itself, after ";
+  const std::string after = "this ends automatically after ";
   switch (hold) {
     case Overlay::Hold::begun:
       return after + in_words("overlay.ttl", space.overlay->ttl()) +
-             "; a guard that has storage, and is away for less than max_lag, goes on without it";
+             "; with storage set, a guard that restarts within max_lag skips this wait";
     case Overlay::Hold::bypassed:
     case Overlay::Hold::reloaded:
       return after + in_words("overlay.ttl", space.overlay->ttl());
@@ -49,20 +51,20 @@ std::string when_it_ends(Overlay::Hold hold, const GuardedNamespace& space) {
 std::string_view words_of(filter::State state) {
   switch (state) {
     case filter::State::loading:
-      return "the filter is being loaded";
+      return "the filter is loading";
     case filter::State::down:
-      return "the source cannot be reached";
+      return "the source is unreachable";
     case filter::State::full:
       return "the filter is full";
     case filter::State::refused:
-      return "the source refuses";
+      return "the source refused access";
     case filter::State::unsynced:
-      return "the filter does not know all rows";
+      return "the filter lacks some rows";
     case filter::State::ready:
     case filter::State::lagging:
       break;
   }
-  return "there is no proof that the filter is up to date";
+  return "the filter is not proven to be up to date";
 }
 
 // A ready filter that is not fresh any more will be said to lag.
@@ -86,24 +88,25 @@ std::string_view hint_of(filter::State state) {
     case filter::State::ready:
       return "";
     case filter::State::loading:
-      return "it ends by itself, as soon as all rows are read";
+      return "this ends automatically when all rows have been read";
     case filter::State::lagging:
-      return "it ends by itself with the next proof; if it lasts, or comes back, see how busy the "
-             "database is, or how far behind as a replica, or give it more time";
+      return "this ends automatically with the next proof; if it lasts or recurs, check the load "
+             "of the database and its replica lag, or increase the allowed lag";
     case filter::State::unsynced:
-      return "mend what it names, in the database or in the namespace's keys; it is then read "
-             "again by itself";
+      return "fix the reported cause in the database or in the namespace's keys; the table is then "
+             "read again automatically";
     case filter::State::down:
-      return "see that the database runs and can be reached from here, and that the source's "
-             "address in the configuration is right; it is tried again by itself, every 10 s at "
-             "least";
+      return "check that the database is running and reachable from this machine, and that the "
+             "source's address in the configuration is correct; the guard retries automatically, "
+             "at least every 10 s";
     case filter::State::full:
-      return "it is built anew with more room by itself; if it comes back, raise filter.capacity";
+      return "the guard rebuilds it with more room automatically; if it recurs, increase "
+             "filter.capacity";
     case filter::State::refused:
       break;
   }
-  return "mend what it names: a password, a right, a setting of the server, the table; it is tried "
-         "again by itself, every 10 s at least, and needs no restart";
+  return "fix the reported cause (a password, a grant, a server setting or the table); the guard "
+         "retries automatically, at least every 10 s, without a restart";
 }
 
 std::optional<Trouble> trouble_with(const SourceStatus& source) {
@@ -111,15 +114,15 @@ std::optional<Trouble> trouble_with(const SourceStatus& source) {
     case filter::SourceState::following:
       return source.why.empty() ? std::nullopt : std::optional(Trouble{.why = source.why});
     case filter::SourceState::loading:
-      return Trouble{or_else(source.why, "its rows are being read, or are about to be"),
+      return Trouble{or_else(source.why, "the guard is reading its rows, or is about to"),
                      std::string(hint_of(filter::State::loading))};
     case filter::SourceState::down:
-      return Trouble{or_else(source.why, "the source cannot be reached"),
+      return Trouble{or_else(source.why, "the source is unreachable"),
                      std::string(hint_of(filter::State::down))};
     case filter::SourceState::refused:
       break;
   }
-  return Trouble{or_else(source.why, "the source refuses"),
+  return Trouble{or_else(source.why, "the source refused access"),
                  std::string(hint_of(filter::State::refused))};
 }
 
@@ -130,7 +133,7 @@ std::string_view why_of(redis::Availability availability) {
     case redis::Availability::loading:
       return "Redis is loading";
     case redis::Availability::master_link_down:
-      return "Redis has lost its master";
+      return "this Redis replica has lost its master";
     case redis::Availability::busy:
       break;
   }
@@ -142,14 +145,14 @@ std::string_view hint_of(redis::Availability availability) {
     case redis::Availability::available:
       return "";
     case redis::Availability::loading:
-      return "it ends by itself, when Redis has read its file (INFO persistence)";
+      return "this ends automatically when Redis has loaded its data (see INFO persistence)";
     case redis::Availability::master_link_down:
-      return "see why this replica does not reach its master (INFO replication), or put the guard "
-             "in front of the master";
+      return "check why this replica cannot reach its master (see INFO replication), or put the "
+             "guard in front of the master";
     case redis::Availability::busy:
       break;
   }
-  return "wait for it, or end it by SCRIPT KILL or FUNCTION KILL";
+  return "wait for the script to end, or end it with SCRIPT KILL or FUNCTION KILL";
 }
 
 std::optional<Trouble> trouble_with(const redis::Snapshot& redis) {
@@ -157,11 +160,11 @@ std::optional<Trouble> trouble_with(const redis::Snapshot& redis) {
     const bool all_pass = redis.good_until == redis::TimePoint::min();
     return Trouble{
         or_else(redis.why_lost, "the guard's own connection is closed"),
-        std::string("see that Redis runs and answers, and that `upstream` in the configuration is "
-                    "right; it is tried again by itself")
+        std::string("check that Redis is running and responding, and that `upstream` in the "
+                    "configuration is correct; the guard reconnects automatically")
             .append(all_pass ? kAllPass
-                             : "; until then absent keys are answered, and all else fails as it "
-                               "would without the guard")};
+                             : "; until then the guard answers reads of absent keys, and all other "
+                               "commands fail as they would without the guard")};
   }
   if (redis.availability == redis::Availability::available) {
     return std::nullopt;
@@ -190,7 +193,7 @@ Passing passing_in_use(const GuardedNamespace& space, std::string_view name, Tim
   if (space.mode == config::Mode::bypass) {
     return {.why = "its mode is bypass",
             .hint = "GUARD.MODE " + std::string(name) +
-                    " observe (or enforce) has it guarded again, or `mode` in the configuration"};
+                    " observe (or enforce) turns it on again, as does `mode` in the configuration"};
   }
   return passing(space, now);
 }
@@ -201,8 +204,8 @@ std::string why_all_are_held(const Overlay& overlay, TimePoint now) {
     return "";
   }
   const auto left = std::chrono::ceil<std::chrono::seconds>(held->until - now);
-  return "all keys pass for " + std::to_string(left.count()) +
-         " s more: " + std::string(words_of(held->because));
+  return "all keys pass for another " + std::to_string(left.count()) +
+         " s: " + std::string(words_of(held->because));
 }
 
 }  // namespace cuckooguard::guard

@@ -74,7 +74,7 @@ void give(const std::string& path, const SocketFile& file) {
     throw_unless(found != nullptr, error == 0 ? ENOENT : error, "group " + file.group);
     throw_unless(::chown(path.c_str(), static_cast<uid_t>(-1), entry.gr_gid) == 0,
                  errno,
-                 "its file cannot be given to the group " + file.group);
+                 "cannot change the group of its file to " + file.group);
   }
   if (file.mode) {
     throw_unless(::chmod(path.c_str(), *file.mode) == 0, errno, "the mode of its file");

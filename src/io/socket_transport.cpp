@@ -173,7 +173,7 @@ std::string SocketTransport::why_ended() const {
     return std::generic_category().message(ETIMEDOUT);
   }
   if (state_ == State::resolving) {
-    return is_name_unknown_ ? ::gai_strerror(EAI_NONAME) : "the look-up of its name hangs";
+    return is_name_unknown_ ? ::gai_strerror(EAI_NONAME) : "the look-up of its name timed out";
   }
   return "Server closed the connection";
 }

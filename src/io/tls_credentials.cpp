@@ -114,12 +114,12 @@ std::string TlsCredentials::use_certificate(const std::string& cert, const std::
            : nullptr);
   if (!read) {
     return about(key,
-                 needs_passphrase ? "the key has a passphrase, which nobody can be asked for"
+                 needs_passphrase ? "the key is protected by a passphrase, which is not supported"
                                   : openssl_error_text());
   }
   ERR_clear_error();
   if (X509_check_private_key(own, read.get()) != 1) {
-    return about(key, "this is not the key of the certificate " + cert);
+    return about(key, "this key does not belong to the certificate " + cert);
   }
   if (SSL_CTX_use_PrivateKey(ssl_.get(), read.get()) != 1) {
     return about(key, openssl_error_text());
@@ -129,7 +129,7 @@ std::string TlsCredentials::use_certificate(const std::string& cert, const std::
   if (X509_cmp_current_time(X509_get0_notAfter(own)) < 0) {
     warnings_.push_back(about(cert, "the certificate has expired"));
   } else if (X509_cmp_current_time(X509_get0_notBefore(own)) > 0) {
-    warnings_.push_back(about(cert, "the certificate is not good yet"));
+    warnings_.push_back(about(cert, "the certificate is not valid yet"));
   }
   return {};
 }

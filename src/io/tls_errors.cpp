@@ -28,7 +28,7 @@ std::string openssl_error_text() {
       (ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE) ||
       ERR_GET_LIB(error) == ERR_LIB_OSSL_DECODER;
   ERR_clear_error();
-  return is_no_pem ? "this is not PEM, or not of the kind it should be (" + words + ")" : words;
+  return is_no_pem ? "the file is not PEM, or not of the expected kind (" + words + ")" : words;
 }
 
 std::string handshake_error_text(const ssl_st* connection) {
@@ -42,10 +42,10 @@ std::string handshake_error_text(const ssl_st* connection) {
   }
   if (is_ours && (ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER ||
                   ERR_GET_REASON(error) == SSL_R_HTTP_REQUEST)) {
-    return "the other side does not speak TLS (" + words + ")";
+    return "the peer does not use TLS (" + words + ")";
   }
   if (words.empty() && SSL_is_server(connection) == 0 && SSL_in_init(connection) == 1) {
-    return "the connection was closed within the handshake";
+    return "the connection was closed during the handshake";
   }
   return words;
 }

@@ -85,7 +85,7 @@ void TlsTransport::bind(Watcher& watcher) {
   watcher_ = &watcher;
   if (state_ == State::shaking_hands) {
     handshake_ = loop_.after(kHandshakeMost, [this] {
-      tell_failure("the handshake was not finished in time");
+      tell_failure("the handshake timed out");
       fail();
     });
     update_watch();
@@ -210,7 +210,7 @@ void TlsTransport::fail() {
 
 std::string TlsTransport::why_ended() const {
   if (state_ == State::shaking_hands) {
-    return "TLS: the handshake was not finished in time";
+    return "TLS: the handshake timed out";
   }
   return failure_.empty() && inner_ ? inner_->why_ended() : "TLS: " + failure_;
 }

@@ -19,8 +19,8 @@ constexpr unsigned kPatienceSeconds = 1;
 std::atomic<bool> is_json{false};
 
 constexpr const char* kOutOfMemory =
-    "an allocation failed; the process ends, since what a worker was doing could not be finished "
-    "for one client alone";
+    "out of memory: an allocation failed, and the process exits because a worker's state cannot be "
+    "recovered";
 
 // Nobody may be reading. By a signal, since a write that blocks has no time-out.
 void end_in_time() {
@@ -70,7 +70,7 @@ void say(const char* event, const char* why) {
     } catch (const std::exception& failure) {
       say("unexpected", failure.what());
     } catch (...) {
-      say("unexpected", "something that nobody knows was thrown");
+      say("unexpected", "an unknown exception was thrown");
     }
   }
   std::abort();

@@ -229,16 +229,16 @@ void ClientState::update_subscribed() {
 
 std::string_view ClientState::why_unsettled() const {
   if ((unsettled_ & kLasting) != 0) {
-    return "this client has sent a subcommand of CLIENT of which it is not known what it changes: "
-           "all that it reads passes as long as it is connected";
+    return "this client has sent a CLIENT subcommand that the guard does not know: all its reads "
+           "pass until it disconnects";
   }
   if ((unsettled_ & kTracking) != 0) {
     return "this client has CLIENT TRACKING on, and Redis must see what it reads";
   }
   if ((unsettled_ & (kWatching | kInMulti)) != 0) {
-    return "this client watches keys, or is inside MULTI";
+    return "this client is watching keys or is inside MULTI";
   }
-  return is_settled() ? std::string_view() : "the state of this client's connection is not known";
+  return is_settled() ? std::string_view() : "the state of this client's connection is unknown";
 }
 
 bool ClientState::can_set_reply_mode() const {

@@ -38,7 +38,7 @@ UserAccess::Refusal UserAccess::refusal(std::size_t command, std::uint32_t ns) c
 std::string ControlReport::why_keys_pass() const {
   switch (state) {
     case State::not_allowed:
-      return "Redis does not let the guard ask (" + why + "): " + hint;
+      return "Redis denies the guard permissions that it needs (" + why + "): " + hint;
     case State::unsupported:
       return why + ": " + hint;
     case State::unknown:

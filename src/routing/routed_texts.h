@@ -20,8 +20,8 @@ inline constexpr std::string_view kOnlySubscriptions =
 inline constexpr std::string_view kMoving =
     "-TRYAGAIN The slot of this command is moving, and it was not run (cuckooguard)\r\n";
 inline constexpr std::string_view kMovingScript =
-    "-TRYAGAIN The slot of this command is moving, or a script says so: it may have been run in "
-    "part (cuckooguard)\r\n";
+    "-TRYAGAIN The slot of this command is moving, or a script returned TRYAGAIN: the command may "
+    "have run in part (cuckooguard)\r\n";
 inline constexpr std::string_view kMovingLarge =
     "-TRYAGAIN The slot of this command is moving, and it is too large to be sent twice "
     "(cuckooguard)\r\n";
@@ -31,12 +31,12 @@ inline constexpr std::string_view kOvertaken =
 inline constexpr std::string_view kMovingTransaction =
     "-TRYAGAIN The slot of this transaction is moving: run it again (cuckooguard)\r\n";
 inline constexpr std::string_view kTooLarge =
-    "-ERR this command is too large for the whole of a cluster: it has more than 64 KiB "
+    "-ERR this command is too large for a port that serves a whole cluster: the limit is 64 KiB "
     "(cuckooguard, docs/cluster.md)\r\n";
 inline constexpr std::string_view kNotInTransaction =
-    "-ERR this command is not possible inside MULTI for the whole of a cluster (cuckooguard, "
-    "docs/cluster.md)\r\n";
+    "-ERR this command is not supported inside MULTI on a port that serves a whole cluster "
+    "(cuckooguard, docs/cluster.md)\r\n";
 inline constexpr std::string_view kUnknownShards =
-    "-ERR name the channels: they may be of several nodes (cuckooguard, docs/cluster.md)\r\n";
+    "-ERR name the channels, which may be on several nodes (cuckooguard, docs/cluster.md)\r\n";
 
 }  // namespace cuckooguard::routing

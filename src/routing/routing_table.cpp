@@ -36,8 +36,8 @@ constexpr auto kSubcommands = std::to_array<Subcommands>({
 });
 
 constexpr std::string_view kNotOfTheWhole =
-    "-ERR this port stands for a whole cluster, and this command is about one Redis: ask the nodes "
-    "(cuckooguard, docs/cluster.md)\r\n";
+    "-ERR this port serves a whole cluster, and this command is about a single Redis: send it to "
+    "the nodes (cuckooguard, docs/cluster.md)\r\n";
 // As a Redis says that is in no cluster.
 constexpr std::string_view kNoCluster = "-ERR This instance has cluster support disabled\r\n";
 

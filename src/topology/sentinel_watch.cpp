@@ -172,7 +172,7 @@ std::expected<SentinelWatch::View, std::string> SentinelWatch::ask(
   }
   const std::span<redisReply* const> address = upstream::elements_of(*told);
   if (address.size() != 2) {
-    return std::unexpected("does not say where the master is");
+    return std::unexpected("does not report the master's address");
   }
   View view{
       .master = address_of(upstream::text_of(*address[0]), upstream::text_of(*address[1])),

@@ -282,8 +282,9 @@ void FollowedTopology::warn_of_unplaced(const Known& known) {
         "cluster_nodes_without_port",
         {{"nodes", unplaced},
          {"why",
-          nodes_.empty() ? "clients are sent to replicas directly: give each a port by listen.nodes"
-                         : "clients are sent to them directly: give listen.nodes more ports"}});
+          nodes_.empty()
+              ? "clients are sent to replicas directly: add a port for each to listen.nodes"
+              : "clients are sent to them directly: add ports to listen.nodes"}});
   }
 }
 

@@ -16,7 +16,7 @@ namespace cuckooguard::upstream {
 namespace {
 
 constexpr const char* kDefaultUser = "default";
-constexpr const char* kLeadsElsewhere = "its address leads to another server now";
+constexpr const char* kLeadsElsewhere = "its address now leads to another server";
 
 // Errors of PING that Redis has for whom it has let in.
 constexpr std::array<std::string_view, 5> kSaidToWhoIsIn{
@@ -70,7 +70,7 @@ LedTo::Next LedTo::reached_one_of_several(const std::string& run_id) {
 
 void LedTo::be_several(const std::string& run_id) {
   const auto& [first, second] = std::minmax(other_, run_id);
-  several_ = "several servers answer at this address at one time (run_id " + first + " and " +
+  several_ = "several servers answer at this address at the same time (run_id " + first + " and " +
              second + ")";
   other_ = run_id;
   others_ = 1;
@@ -250,8 +250,9 @@ void Control::tell(std::uint64_t epoch, Answers answers, const std::string& seve
       users.refusal = report_on(answers, several).why;
     } else {
       users.default_needs_no_password = false;
-      users.refusal =
-          users.refusal.empty() ? "it does not say whether it runs in cluster mode" : users.refusal;
+      users.refusal = users.refusal.empty()
+                          ? "Redis does not report whether it runs in cluster mode"
+                          : users.refusal;
     }
   }
   if (calls_.on_server) {
@@ -267,8 +268,8 @@ redis::ControlReport Control::report_on(const Answers& answers, const std::strin
   return {.state = redis::ControlReport::State::unsupported,
           .why = several,
           .hint =
-              "let the address in `upstream` lead to one server at a time, or give each server "
-              "a guard, or an address, of its own; until then every key passes"};
+              "make the address in `upstream` lead to one server at a time, or give each server "
+              "its own guard or address; until then all keys pass"};
 }
 
 std::optional<std::string> Control::be_with(Server& server) {

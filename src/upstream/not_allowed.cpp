@@ -12,10 +12,10 @@ namespace {
 using redis::ControlReport;
 using State = ControlReport::State;
 
-constexpr std::string_view kAllPass = "every key passes";
-constexpr std::string_view kSomePass = "every key passes for users who may not run all commands";
+constexpr std::string_view kAllPass = "all keys pass";
+constexpr std::string_view kSomePass = "all keys pass for users who may not run all commands";
 constexpr std::string_view kStateUnknown =
-    "GETEX of absent keys passes, and it is not known when Redis is loading or busy";
+    "GETEX of absent keys passes, and the guard cannot detect when Redis is loading or busy";
 
 // What is lacking: the rules that give it, and what holds as long as it does.
 struct Lack {
@@ -54,7 +54,7 @@ Lack lack_of(Question question, const config::Upstream& settings, const Answers&
       return {.rules = "+command",
               .effect = is_somebody_unknown
                             ? kSomePass
-                            : "commands that this Redis has renamed are answered all the same",
+                            : "the guard also answers commands that this Redis has renamed",
               .passes = is_somebody_unknown};
     case Question::state:
       return {.rules = "+info +dbsize",
@@ -70,7 +70,7 @@ Lack lack_of(Question question, const config::Upstream& settings, const Answers&
       break;
   }
   return {.rules = "+config|get",
-          .effect = "Redis's own `timeout` may close clients that ask for absent keys alone"};
+          .effect = "Redis's own `timeout` may close clients that read only absent keys"};
 }
 
 State state_of(bool passes) {
@@ -79,7 +79,7 @@ State state_of(bool passes) {
 
 ControlReport without_login(const config::Upstream& settings, std::string why) {
   const bool is_in_vain = !settings.control.password_file.empty();
-  std::string hint = is_in_vain ? "upstream.control.password_file is empty or cannot be read"
+  std::string hint = is_in_vain ? "upstream.control.password_file is empty or unreadable"
                                 : "set upstream.control (username, password_file)";
   hint.append("; until then ").append(asks_for_users(settings) ? kAllPass : kStateUnknown);
   return {
@@ -91,22 +91,23 @@ ControlReport without_users(std::string why) {
   return {.state = State::not_allowed,
           .why = std::move(why),
           .hint =
-              "set upstream.acl: trust if all of its clients may read the guarded keys; until "
-              "then every key passes"};
+              "set upstream.acl: trust if all clients of this Redis may read the guarded keys; "
+              "until then all keys pass"};
 }
 
 ControlReport wrong_kind(bool is_cluster) {
   constexpr std::string_view kIsCluster =
-      "this Redis is a node of a cluster (cluster_enabled:1), and upstream.address is for one that "
-      "is not";
+      "this Redis is a cluster node (cluster_enabled:1), but upstream.address is for a Redis "
+      "without cluster mode";
   constexpr std::string_view kIsNone =
-      "this Redis runs without cluster mode (cluster_enabled:0), and is in upstream.cluster";
-  return {.state = State::unsupported,
-          .why = std::string(is_cluster ? kIsCluster : kIsNone),
-          .hint = std::string(is_cluster ? "set upstream.cluster and listen.nodes"
-                                         : "set upstream.address in place of upstream.cluster")
-                      .append("; until then every command is forwarded to it, and nothing is "
-                              "answered here")};
+      "this Redis runs without cluster mode (cluster_enabled:0), but is listed in upstream.cluster";
+  return {
+      .state = State::unsupported,
+      .why = std::string(is_cluster ? kIsCluster : kIsNone),
+      .hint =
+          std::string(is_cluster ? "set upstream.cluster and listen.nodes"
+                                 : "set upstream.address instead of upstream.cluster")
+              .append("; until then the guard forwards every command and answers nothing itself")};
 }
 
 // Each once.

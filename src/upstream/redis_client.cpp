@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* kDefaultUser = "default";
-constexpr const char* kIsEnding = "the guard is ending";
+constexpr const char* kIsEnding = "the guard is shutting down";
 
 std::string in_words(milliseconds duration) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(duration);
@@ -147,7 +147,7 @@ void RedisClient::read(std::string_view bytes) {
   if (reader_->err != 0) {
     give_up(&reader_->errstr[0]);
   } else if (unread_bytes_ > kReplyBytesMax) {
-    give_up("its reply is too long");
+    give_up("the reply is too long");
   }
 }
 
@@ -159,7 +159,7 @@ void RedisClient::take(Reply reply) {
   } else if (on_message_) {
     on_message_();
   } else {
-    give_up(is_error(*reply) ? std::string(text_of(*reply)) : "it has said something unasked");
+    give_up(is_error(*reply) ? std::string(text_of(*reply)) : "Redis sent an unexpected message");
   }
 }
 

@@ -47,12 +47,12 @@ TEST_F(PagesTest, a_row_that_may_exist_is_found_and_one_that_cannot_is_not) {
   EXPECT_EQ(exists.content_type, "application/json");
   EXPECT_EQ(exists.body,
             R"({"may_exist":true,"verdict":"may_exist","reason":)"
-            R"("the filter has it, or takes it for another that it has"})"
+            R"("the filter contains it, or reports a false positive"})"
             "\n");
   const http::Response absent = get("/v1/check/users/500");
   EXPECT_EQ(absent.status, 404U);
   EXPECT_EQ(absent.body,
-            R"({"may_exist":false,"verdict":"absent","reason":"no row has it"})"
+            R"({"may_exist":false,"verdict":"absent","reason":"no row has this key"})"
             "\n");
 }
 
@@ -139,7 +139,7 @@ TEST_F(PagesTest, a_row_is_asked_for_by_any_bytes_and_the_answer_is_to_come) {
   rows.answer = {.presence = RowPresence::absent};
   const http::Response absent = post("/v1/fleet/row/users/12", "7");
   EXPECT_EQ(absent.body, "{\"row\":\"absent\"}\n");
-  EXPECT_EQ(absent.status, 200U) << "404 is kept for /v1/check";
+  EXPECT_EQ(absent.status, 200U) << "404 is reserved for /v1/check";
   rows.answer = {.why = "gone\xff"};
   EXPECT_EQ(post("/v1/fleet/row/users/12", "7").body,
             "{\"row\":\"unknown\",\"why\":\"\\\"gone\\\\xff\\\"\"}\n");

@@ -164,7 +164,7 @@ TEST_F(GenerationTest, complains_where_it_has_nothing_to_guard) {
   const Made second = make("listen: 127.0.0.1:6380", first.get());
   ASSERT_EQ(second->process().complaints.size(), 1U);
   EXPECT_EQ(second->process().complaints.front()()->what,
-            "The guard guards nothing: everything passes");
+            "The guard guards nothing: everything is forwarded");
   EXPECT_TRUE(make(users_, second.get())->process().complaints.empty());
 }
 

@@ -51,9 +51,8 @@ TEST(ReloadThread, of_a_file_that_says_what_it_said_is_told_with_what_may_be_the
       log.log);
   reloads.start();
   EXPECT_TRUE(outcome_of(reloads, io::now_since_boot()).is_unchanged);
-  EXPECT_THAT(
-      log.take(),
-      testing::HasSubstr("event=reloaded unchanged=true hint=\"every setting is as before"));
+  EXPECT_THAT(log.take(),
+              testing::HasSubstr("event=reloaded unchanged=true hint=\"no setting has changed"));
   is_unchanged = false;
   EXPECT_FALSE(outcome_of(reloads, io::now_since_boot()).is_unchanged);
   EXPECT_THAT(log.take(), testing::EndsWith("event=reloaded;"));

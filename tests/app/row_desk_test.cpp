@@ -66,7 +66,7 @@ TEST_F(RowDeskTest, only_so_many_wait_and_the_others_are_told_at_once) {
   const auto refused = desk_.ask(question("one more"));
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->presence, RowPresence::unknown);
-  EXPECT_EQ(refused->why, "its builder is asked for too many rows at once");
+  EXPECT_EQ(refused->why, "the builder has too many row look-ups in flight");
   serve();
   EXPECT_TRUE(desk_.ask(question("0")));
   EXPECT_FALSE(desk_.ask(question("one more")));
@@ -81,7 +81,7 @@ TEST_F(RowDeskTest, an_answer_that_does_not_come_in_time_is_unknown_and_makes_ro
   const auto late = desk_.ask(asked);
   ASSERT_TRUE(late);
   EXPECT_EQ(late->presence, RowPresence::unknown);
-  EXPECT_EQ(late->why, "its builder's database has not answered in time");
+  EXPECT_EQ(late->why, "the builder's database did not respond in time");
   EXPECT_FALSE(desk_.ask(question("new")));
   serve();
   EXPECT_EQ(asked_, std::vector<std::string>{"new"}) << "nobody waits for the others any more";

@@ -91,7 +91,7 @@ TEST_F(TlsSidesTest, half_of_a_pair_is_not_taken_until_the_other_half_is_there) 
   put("own.crt", next.certificate);
   EXPECT_THAT(look(),
               testing::AllOf(HasSubstr("warning event=tls_warning why=\"upstream.tls: "),
-                             HasSubstr("what was read before is still in use")));
+                             HasSubstr("the previously loaded files stay in use")));
   EXPECT_EQ(sides_->upstream().get(), before);
   EXPECT_EQ(look(), "") << "it says so once";
   put("own.key", next.key);

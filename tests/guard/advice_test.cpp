@@ -45,7 +45,7 @@ TEST(Advice, never_says_ready_of_one_that_hides_rows) {
 
 TEST(Advice, never_says_ready_while_something_is_unexplained) {
   EXPECT_THAT(advice(with(Cause::hidden_value, 2)), HasSubstr(", 2 hidden values, "));
-  EXPECT_THAT(advice(with(Cause::unknown, 2)), HasSubstr("the source could not be asked"));
+  EXPECT_THAT(advice(with(Cause::unknown, 2)), HasSubstr("could not be looked up in the source"));
   Evidence open = good();
   open.contradictions.open = 1;
   Evidence dropped = good();
@@ -61,7 +61,7 @@ TEST(Advice, blames_no_cache_where_no_look_up_could_have_found_a_row) {
   Evidence seen = with(Cause::hidden_value, 1000);
   EXPECT_THAT(advice(seen), HasSubstr("only Redis has those values"));
   seen.found = 2000;
-  EXPECT_THAT(advice(seen), HasSubstr("in another form each"));
+  EXPECT_THAT(advice(seen), HasSubstr("spell the same values differently"));
   EXPECT_THAT(advice(seen), Not(HasSubstr("redis-first")));
 }
 
@@ -75,15 +75,15 @@ TEST(Advice, needs_time_and_comparisons_before_it_says_ready) {
   Evidence few = good();
   few.compared = kComparedMin - 1;
   few.compared = 412;
-  EXPECT_THAT(advice(few), testing::EndsWith("; too little seen yet: 412 of 1,000 comparisons"));
+  EXPECT_THAT(advice(few), testing::EndsWith("; not enough data yet: 412 of 1,000 comparisons"));
   Evidence brief = good();
   brief.watched = minutes(59);
   EXPECT_EQ(advice(brief),
-            "59 minutes, 0 hidden rows, 83 % of look-ups would have been stopped; too little seen "
+            "59 minutes, 0 hidden rows, 83 % of look-ups would have been stopped; not enough data "
             "yet: 59 min of 1 h");
   EXPECT_EQ(advice(Evidence{}),
             "nothing has been compared with Redis yet; 0 seconds, 0 hidden rows, 0 % of look-ups "
-            "would have been stopped; too little seen yet: 0 of 1,000 comparisons, 0 min of 1 h");
+            "would have been stopped; not enough data yet: 0 of 1,000 comparisons, 0 min of 1 h");
 }
 
 TEST(Advice, while_there_is_no_absent_reply_takes_values_for_the_applications_own_placeholders) {
@@ -105,16 +105,16 @@ TEST(Advice, says_first_what_has_kept_most_reads_from_being_looked_at) {
   seen.reads = {.all = 2000, .not_allowed = 1000, .unavailable = 0, .unguarded = 1000};
   EXPECT_THAT(advice(seen), testing::StartsWith("12 days")) << "half is not most";
   seen.reads.not_allowed = 1001;
-  EXPECT_THAT(advice(seen),
-              testing::StartsWith(
-                  "most reads (1,001 of 2,000) were not allowed: it is not known what their users "
-                  "may do, see upstream.control; 12 days"));
+  EXPECT_THAT(
+      advice(seen),
+      testing::StartsWith("most reads (1,001 of 2,000) were not checked because the permissions of "
+                          "their users are unknown: see upstream.control; 12 days"));
   seen.reads = {.all = 2000, .not_allowed = 0, .unavailable = 1900, .unguarded = 0};
   EXPECT_THAT(advice(seen),
               testing::StartsWith("most reads (1,900 of 2,000) came while Redis was not ready"));
   seen.reads = {.all = 2000, .not_allowed = 0, .unavailable = 0, .unguarded = 1900};
   EXPECT_THAT(advice(seen),
-              testing::StartsWith("most reads (1,900 of 2,000) were of no namespace; 12 days"));
+              testing::StartsWith("most reads (1,900 of 2,000) belong to no namespace; 12 days"));
   seen.not_fresh = 600'000;
   EXPECT_THAT(
       advice(seen),
@@ -128,16 +128,16 @@ TEST(Advice, of_a_template_that_no_read_matches_tells_how_those_begin_that_may_b
   seen.shape = "user:";
   seen.reads_of_shape = 4998;
   EXPECT_EQ(advice(seen),
-            "no read has matched this template; about 4,998 unguarded reads begin with `user:`; "
-            "try `cuckooguard explain KEY`");
+            "no read matched this template; about 4,998 unguarded reads begin with `user:`; try "
+            "`cuckooguard explain KEY`");
   seen.templates = 2;
   seen.shape.clear();
   EXPECT_EQ(advice(seen),
-            "no read has matched these templates; 5,000 reads were of no namespace; try "
-            "`cuckooguard explain KEY`");
+            "no read matched these templates; 5,000 reads belong to no namespace; try `cuckooguard "
+            "explain KEY`");
   seen.reads.not_allowed = 6000;
   seen.reads.all = 11'000;
-  EXPECT_THAT(advice(seen), testing::ContainsRegex("^most reads .* were not allowed.*; no read"));
+  EXPECT_THAT(advice(seen), testing::ContainsRegex("^most reads .* were not checked.*; no read"));
 }
 
 TEST(Advice, finds_the_shape_that_is_a_typing_error_away_else_a_common_one) {
@@ -169,10 +169,10 @@ TEST(Advice, in_enforce_tells_what_the_samples_came_to) {
   Evidence seen = good();
   seen.mode = config::Mode::enforce;
   seen.compared = 83;
-  EXPECT_EQ(advice(seen), "12 days, 0 hidden rows in 83 comparisons; nothing speaks against it");
+  EXPECT_EQ(advice(seen), "12 days, 0 hidden rows in 83 comparisons; no problem was found");
   Evidence bad = with(Cause::hidden_row, 2);
   bad.mode = config::Mode::enforce;
-  EXPECT_THAT(advice(bad), HasSubstr(": go back to observe; see event=hidden_row"));
+  EXPECT_THAT(advice(bad), HasSubstr(": switch back to observe; see event=hidden_row"));
   seen.mode = config::Mode::bypass;
   EXPECT_EQ(advice(seen), "");
 }
@@ -191,10 +191,11 @@ TEST(Advice, says_first_that_reads_come_in_another_db_and_calls_nothing_ready_th
     seen.mode = mode;
     seen.keys = 4000;
     seen.other_db = 3967;
-    EXPECT_THAT(advice(seen),
-                testing::StartsWith("3,967 of 4,000 reads came in another db than 0 and passed: "
-                                    "set `db` to the one that the application selects; 12 days"));
-    EXPECT_THAT(advice(seen), Not(testing::ContainsRegex("ready|nothing speaks against")));
+    EXPECT_THAT(
+        advice(seen),
+        testing::StartsWith("3,967 of 4,000 reads came in a db other than 0 and passed: set `db` "
+                            "to the number that the application selects; 12 days"));
+    EXPECT_THAT(advice(seen), Not(testing::ContainsRegex("ready|no problem was found")));
     seen.other_db = 40;
     EXPECT_THAT(advice(seen), testing::StartsWith("40 of 4,000 reads"));
     seen.other_db = 39;
@@ -209,7 +210,7 @@ TEST(Advice, asks_for_tolerate_where_nothing_is_and_somebody_enforces_or_may) {
   seen.has_absent_reply = false;
   EXPECT_THAT(advice(seen), HasSubstr("once absent_reply is set; set tolerate: 10/s"));
   seen.mode = config::Mode::enforce;
-  EXPECT_THAT(advice(seen), HasSubstr("; nothing speaks against it; set tolerate: 10/s"));
+  EXPECT_THAT(advice(seen), HasSubstr("; no problem was found; set tolerate: 10/s"));
   seen.mode = config::Mode::observe;
   seen.compared = 1;
   EXPECT_THAT(advice(seen), Not(HasSubstr("tolerate"))) << "first it must be seen what it does";
@@ -220,10 +221,9 @@ TEST(Advice, says_first_why_keys_pass_now_and_calls_nothing_ready_then) {
     Evidence seen = good();
     seen.mode = mode;
     seen.reads = {.all = 2000, .not_allowed = 2000};
-    seen.why_keys_pass = "every key passes: it is loading";
-    EXPECT_THAT(advice(seen), testing::StartsWith("every key passes: it is loading; 12 days, 0 "));
-    EXPECT_THAT(advice(seen),
-                Not(testing::ContainsRegex("ready|nothing speaks against|most reads")));
+    seen.why_keys_pass = "all keys pass: it is loading";
+    EXPECT_THAT(advice(seen), testing::StartsWith("all keys pass: it is loading; 12 days, 0 "));
+    EXPECT_THAT(advice(seen), Not(testing::ContainsRegex("ready|no problem was found|most reads")));
     seen.contradictions.found[static_cast<std::size_t>(Cause::hidden_row)] = 1;
     EXPECT_THAT(advice(seen), HasSubstr("see event=hidden_row in the log"));
   }
@@ -238,13 +238,13 @@ TEST(Advice, takes_why_keys_pass_from_what_the_page_says) {
   };
   EXPECT_EQ(why(), "");
   shop.filters[GuardedShop::kUsers]->set_state(filter::State::down, "the database is gone");
-  EXPECT_EQ(why(), "every key passes: the database is gone");
+  EXPECT_EQ(why(), "all keys pass: the database is gone");
   shop.facts.report(
       {.state = redis::ControlReport::State::limited, .why = "NOPERM", .hint = "ACL"});
-  EXPECT_EQ(why(), "every key passes: the database is gone") << "that costs no key";
+  EXPECT_EQ(why(), "all keys pass: the database is gone") << "that costs no key";
   shop.facts.report(
       {.state = redis::ControlReport::State::not_allowed, .why = "NOAUTH", .hint = "log in"});
-  EXPECT_EQ(why(), "Redis does not let the guard ask (NOAUTH): log in");
+  EXPECT_EQ(why(), "Redis denies the guard permissions that it needs (NOAUTH): log in");
   shop.facts.report(
       {.state = redis::ControlReport::State::unsupported, .why = "odd", .hint = "no"});
   EXPECT_EQ(why(), "odd: no");
@@ -282,9 +282,9 @@ TEST(Advice, never_says_ready_of_one_whose_rows_are_hidden_by_lag) {
   seen.log.hidden_by_lag = 3;
   EXPECT_THAT(
       advice(seen),
-      testing::EndsWith("; 3 rows would have been hidden just behind the commit: its source "
-                        "cannot be strict: set absent_reply: nil, or have the application "
-                        "send GUARD.WAIT"));
+      testing::EndsWith(
+          "; 3 rows would have been hidden just after the commit: its source does not support "
+          "consistency: strict: set absent_reply: nil, or let the application send GUARD.WAIT"));
   seen.may_be_strict = true;
   EXPECT_THAT(advice(seen), testing::EndsWith("the commit: set consistency: strict"));
   seen.mode = config::Mode::enforce;
@@ -292,7 +292,7 @@ TEST(Advice, never_says_ready_of_one_whose_rows_are_hidden_by_lag) {
   seen.is_strict = true;
   EXPECT_THAT(advice(seen), Not(HasSubstr("hidden just"))) << "that was before it was strict";
   seen.log.hidden_in_spite_of_proof = 1;
-  EXPECT_THAT(advice(seen), HasSubstr("strict should prevent that: do not enforce"));
+  EXPECT_THAT(advice(seen), HasSubstr("consistency: strict should prevent this: do not enforce"));
 }
 
 TEST(Advice, says_how_many_rows_an_hour_are_read_before_their_commit) {

@@ -54,7 +54,7 @@ TEST(Explanation, an_identity_of_one_value_is_that_value_as_it_is_looked_up) {
 TEST(Explanation, what_is_not_loaded_passes) {
   const std::string text = explained("order:{id}", "order:1");
   EXPECT_THAT(text, HasSubstr("$5\r\nstate\r\n$7\r\nloading\r\n$7\r\nverdict\r\n$4\r\npass\r\n"));
-  EXPECT_THAT(text, HasSubstr("the filter is being loaded"));
+  EXPECT_THAT(text, HasSubstr("the filter is loading"));
 }
 
 }  // namespace

@@ -173,21 +173,24 @@ TEST_F(ReloadCommand, waits_for_a_reload_that_began_when_it_had_come) {
   reloads_.told->needs_restart = {"listen", "workers"};
   EXPECT_EQ(decide().reply, "+OK needs a restart: listen, workers\r\n");
   reloads_.told->is_unchanged = true;
-  EXPECT_EQ(decide().reply, "+OK every setting is as before; needs a restart: listen, workers\r\n");
+  EXPECT_EQ(decide().reply, "+OK no setting has changed; needs a restart: listen, workers\r\n");
   reloads_.told->needs_restart.clear();
-  EXPECT_EQ(decide().reply, "+OK every setting is as before\r\n");
+  EXPECT_EQ(decide().reply, "+OK no setting has changed\r\n");
 }
 
 TEST_F(ReloadCommand, says_what_is_wrong) {
   reloads_.told.emplace();
   reloads_.told->errors = {"f.yaml:1:2: no"};
-  EXPECT_EQ(decide().reply, "-ERR the configuration is as before: f.yaml:1:2: no\r\n");
+  EXPECT_EQ(decide().reply,
+            "-ERR reload failed, the previous configuration stays active: f.yaml:1:2: no\r\n");
   reloads_.told->errors = {"f.yaml:1:2: the first\nof its lines", "b", "c"};
-  EXPECT_EQ(decide().reply, "-ERR the configuration is as before: f.yaml:1:2: the first; b; c\r\n");
+  EXPECT_EQ(decide().reply,
+            "-ERR reload failed, the previous configuration stays active: f.yaml:1:2: the first; "
+            "b; c\r\n");
   reloads_.told->errors.insert(reloads_.told->errors.end(), {"d", "e"});
   EXPECT_EQ(decide().reply,
-            "-ERR the configuration is as before: f.yaml:1:2: the first; b; c (and 2 more: see the "
-            "log)\r\n");
+            "-ERR reload failed, the previous configuration stays active: f.yaml:1:2: the first; "
+            "b; c (and 2 more: see the log)\r\n");
 }
 
 TEST_F(ReloadCommand, is_for_operators) {

@@ -65,8 +65,8 @@ TEST_F(InfoTextTest, has_a_section_for_the_guard_each_namespace_and_each_source)
                 HasSubstr("\r\n\r\n# Namespace " + std::string(section) + "\r\nmode:enforce\r\n"));
   }
   EXPECT_THAT(all,
-              HasSubstr("\r\n\r\n# Source shop\r\ntype:mysql\r\nstate:down\r\nwhy:it is  gone\r\n"
-                        "hint:see that the database runs"));
+              HasSubstr("\r\n\r\n# Source shop\r\ntype:mysql\r\nstate:down\r\nwhy:it is  "
+                        "gone\r\nhint:check that the database is running"));
   EXPECT_THAT(all, HasSubstr("\r\nposition:0-1-75\r\nproven_ms_ago:1500\r\nlosses:3\r\n"));
   EXPECT_THAT(
       all,
@@ -162,8 +162,8 @@ TEST_F(InfoTextTest, tells_what_the_filter_holds_and_how_old_its_proof_is) {
   EXPECT_THAT(users, HasSubstr("\r\nfull:0\r\n"));
   shop_.filters[GuardedShop::kUsers]->set_fresh_until(TimePoint::min());
   EXPECT_THAT(text(GuardedShop::kUsers),
-              AllOf(HasSubstr("\r\nfresh:0\r\nwhy:there is no proof that the filter is up to "
-                              "date\r\nhint:it ends by itself with the next proof; "),
+              AllOf(HasSubstr("\r\nfresh:0\r\nwhy:the filter is not proven to be up to "
+                              "date\r\nhint:this ends automatically with the next proof; "),
                     HasSubstr("\r\npassing_seconds:0\r\nsource:shop\r\nproven_ms_ago:-1\r\n")));
   shop_.overlays[GuardedShop::kUsers]->hold_all_until(shop_.now + seconds(40));
   EXPECT_THAT(text(GuardedShop::kUsers), HasSubstr("\r\npassing_seconds:41\r\n"));
@@ -236,7 +236,7 @@ TEST_F(InfoTextTest, says_what_is_the_matter_with_redis) {
   EXPECT_THAT(text(), HasSubstr("\r\nredis:loading\r\n"));
   shop_.facts.lost({.why = "Connection refused"});
   EXPECT_THAT(text(),
-              HasSubstr("\r\nredis:lost\r\nredis_why:Connection refused\r\nredis_hint:see "));
+              HasSubstr("\r\nredis:lost\r\nredis_why:Connection refused\r\nredis_hint:check "));
 }
 
 TEST_F(InfoTextTest, needs_to_know_nothing_of_the_process) {
@@ -254,7 +254,7 @@ TEST_F(InfoTextTest, is_verbatim_text_in_resp3_and_a_bulk_string_in_resp2) {
   const std::string items = text(GuardedShop::kItems);
   EXPECT_EQ(ask({"GUARD.INFO", "items"}),
             "$" + std::to_string(items.size()) + "\r\n" + items + "\r\n");
-  EXPECT_EQ(ask({"GUARD.INFO", "nothing"}), "-ERR no namespace 'nothing'\r\n");
+  EXPECT_EQ(ask({"GUARD.INFO", "nothing"}), "-ERR no such namespace: 'nothing'\r\n");
   shop_.send({"HELLO", "3"}, '%');
   EXPECT_EQ(ask({"GUARD.INFO", "items"}),
             "=" + std::to_string(items.size() + 4) + "\r\ntxt:" + items + "\r\n");

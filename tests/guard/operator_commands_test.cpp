@@ -18,7 +18,7 @@ class OperatorCommands : public OwnCommandClient {};
 
 TEST_F(OperatorCommands, only_operators_may_change_a_namespace) {
   const std::string refused =
-      "-NOPERM this user has no permissions to run the 'guard.mode' command: it is not one of "
+      "-NOPERM this user has no permissions to run the 'guard.mode' command: it is not listed in "
       "admin.operators\r\n";
   EXPECT_EQ(reply({"GUARD.MODE", "users", "bypass"}), refused);
   EXPECT_THAT(reply({"GUARD.REBUILD", "users"}), StartsWith("-NOPERM "));
@@ -48,8 +48,8 @@ TEST_F(OperatorCommands, mode_changes_what_is_done_about_absent_keys) {
   EXPECT_EQ(reply({"GUARD.MODE", "users", "bypass"}), "+OK\r\n");
   EXPECT_EQ(shop_.decide({"GET", "user:500"}).action, guard::Action::forward);
   EXPECT_EQ(reply({"GUARD.MODE", "users", "off"}),
-            "-ERR no mode 'off': observe, enforce or bypass\r\n");
-  EXPECT_EQ(reply({"GUARD.MODE", "nobody", "observe"}), "-ERR no namespace 'nobody'\r\n");
+            "-ERR no such mode: 'off'; use observe, enforce or bypass\r\n");
+  EXPECT_EQ(reply({"GUARD.MODE", "nobody", "observe"}), "-ERR no such namespace: 'nobody'\r\n");
   EXPECT_THAT(
       told,
       testing::ElementsAre(
@@ -91,13 +91,13 @@ TEST_F(OperatorCommands, enforce_needs_an_absent_reply) {
   shop_.process.operators.users = {"default"};
   shop_.spaces[GuardedShop::kUsers].mode = config::Mode::observe;
   shop_.spaces[GuardedShop::kUsers].may_enforce = false;
-  EXPECT_THAT(reply({"GUARD.MODE", "users", "enforce"}), HasSubstr("needs an absent_reply"));
+  EXPECT_THAT(reply({"GUARD.MODE", "users", "enforce"}), HasSubstr("requires an absent_reply"));
   EXPECT_EQ(shop_.spaces[GuardedShop::kUsers].mode.get(), config::Mode::observe);
 }
 
 TEST_F(OperatorCommands, rebuild_asks_the_source_to_read_the_rows_again) {
   shop_.process.operators.users = {"default"};
-  EXPECT_EQ(reply({"GUARD.REBUILD", "nobody"}), "-ERR no namespace 'nobody'\r\n");
+  EXPECT_EQ(reply({"GUARD.REBUILD", "nobody"}), "-ERR no such namespace: 'nobody'\r\n");
   EXPECT_FALSE(shop_.filters[GuardedShop::kUsers]->take_rebuild_request());
   EXPECT_EQ(reply({"GUARD.REBUILD", "users"}), "+OK\r\n");
   EXPECT_TRUE(shop_.filters[GuardedShop::kUsers]->take_rebuild_request());
@@ -112,9 +112,9 @@ TEST_F(OperatorCommands, clear_forgets_what_was_added_once_the_filter_has_surely
   EXPECT_THAT(reply({"GUARD.CLEAR", "users"}), StartsWith("-NOPERM "));
   EXPECT_FALSE(shop_.answers({"GET", "user:500"}));
   shop_.process.operators.users = {"default"};
-  EXPECT_EQ(reply({"GUARD.CLEAR", "nobody"}), "-ERR no namespace 'nobody'\r\n");
+  EXPECT_EQ(reply({"GUARD.CLEAR", "nobody"}), "-ERR no such namespace: 'nobody'\r\n");
   EXPECT_EQ(reply({"GUARD.CLEAR", "users"}), "+OK\r\n");
-  EXPECT_FALSE(shop_.answers({"GET", "user:500"})) << "its row may be on its way";
+  EXPECT_FALSE(shop_.answers({"GET", "user:500"})) << "its row may not have arrived yet";
   EXPECT_FALSE(shop_.answers({"GET", "user:600"}));
   shop_.now += seconds(2);
   shop_.filters[GuardedShop::kUsers]->set_fresh_until(shop_.now + seconds(1));

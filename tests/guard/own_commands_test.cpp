@@ -68,9 +68,8 @@ TEST_F(OwnCommandsTest, explain_is_a_map_in_resp3_and_an_array_in_resp2) {
   const std::string fields =
       "$9\r\nnamespace\r\n$5\r\nusers\r\n$8\r\nkey_hash\r\n$16\r\n" +
       shop_.process.key_hash("user:500") +
-      "\r\n$8\r\nidentity\r\n$3\r\n500\r\n$5\r\nstate\r\n$"
-      "5\r\nready\r\n"
-      "$7\r\nverdict\r\n$6\r\nabsent\r\n$3\r\nwhy\r\n$13\r\nno row has it\r\n";
+      "\r\n$8\r\nidentity\r\n$3\r\n500\r\n$5\r\nstate\r\n$5\r\nready\r\n$7\r\nverdict\r\n$"
+      "6\r\nabsent\r\n$3\r\nwhy\r\n$19\r\nno row has this key\r\n";
   shop_.filters[GuardedShop::kUsers]->set_state(filter::State::ready);
   EXPECT_EQ(reply({"GUARD.EXPLAIN", "user:500"}), "*12\r\n" + fields);
   shop_.send({"HELLO", "3"}, '%');
@@ -79,27 +78,27 @@ TEST_F(OwnCommandsTest, explain_is_a_map_in_resp3_and_an_array_in_resp2) {
 
 TEST_F(OwnCommandsTest, explain_says_why_a_client_is_answered_nothing) {
   shop_.send({"CLIENT", "NOSUCH"}, '+');
-  EXPECT_THAT(
-      reply({"GUARD.EXPLAIN", "user:500"}),
-      HasSubstr("pass\r\n$3\r\nwhy\r\n$137\r\nthis client has sent a subcommand of CLIENT"));
+  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:500"}),
+              HasSubstr("pass\r\n$3\r\nwhy\r\n$110\r\nthis client has sent a CLIENT subcommand"));
 }
 
 TEST_F(OwnCommandsTest, explain_says_why_a_key_passes) {
   EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:1"}),
-              HasSubstr("pass\r\n$3\r\nwhy\r\n$54\r\nthe filter has it"));
+              HasSubstr("pass\r\n$3\r\nwhy\r\n$51\r\nthe filter contains it"));
   EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:101"}), HasSubstr("just above the largest"));
   EXPECT_THAT(reply({"GUARD.EXPLAIN", "cart:7"}), HasSubstr("guards db 2, this client is in db 0"));
   EXPECT_THAT(reply({"GUARD.EXPLAIN", "order:x"}), HasSubstr("$8\r\nidentity\r\n$-1\r\n"));
-  EXPECT_THAT(reply({"GUARD.EXPLAIN", "order:x"}), HasSubstr("no row can have such a value"));
+  EXPECT_THAT(reply({"GUARD.EXPLAIN", "order:x"}), HasSubstr("no row can have this value"));
   EXPECT_THAT(reply({"GUARD.EXPLAIN", "other"}),
               AllOf(HasSubstr("$9\r\nnamespace\r\n$-1\r\n"), HasSubstr("unguarded")));
-  EXPECT_THAT(reply({"GUARD.EXPLAIN", "users:7"}),
-              HasSubstr("no namespace has a template for this key; nearest: user:{id:uint64} of "
-                        "namespace users: at byte 4, before \"s:7\", the template has \":\"\r\n"));
+  EXPECT_THAT(
+      reply({"GUARD.EXPLAIN", "users:7"}),
+      HasSubstr("no template of any namespace matches this key; nearest: user:{id:uint64} of "
+                "namespace users: at byte 4, before \"s:7\", the template has \":\"\r\n"));
   shop_.filters[GuardedShop::kUsers]->set_fresh_until(TimePoint::min());
-  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:500"}), HasSubstr("being loaded"));
+  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:500"}), HasSubstr("loading"));
   shop_.filters[GuardedShop::kUsers]->set_state(filter::State::lagging);
-  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:500"}), HasSubstr("no proof"));
+  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:500"}), HasSubstr("not proven"));
   shop_.spaces[GuardedShop::kItems].mode = config::Mode::observe;
   EXPECT_THAT(reply({"GUARD.EXPLAIN", "item:plum"}),
               AllOf(HasSubstr("$4\r\npass"), HasSubstr("observe")));
@@ -107,21 +106,24 @@ TEST_F(OwnCommandsTest, explain_says_why_a_key_passes) {
 
 TEST_F(OwnCommandsTest, explain_tells_apart_how_a_key_has_come_to_pass) {
   reply({"GUARD.ADD", "user:500"});
-  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:500"}), HasSubstr("it was added a moment ago"));
+  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:500"}), HasSubstr("the key was recently added"));
   shop_.write({"SET", "user:501", "x"});
-  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:501"}), HasSubstr("it was written through the guard"));
+  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:501"}),
+              HasSubstr("the key was recently written through the guard"));
   shop_.decide({"SET", "user:502", "x"});
   EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:502"}), HasSubstr("Redis has not replied yet"));
   shop_.write({"SET", "user:500", "x"});
   shop_.now += seconds(1);
   shop_.filters[GuardedShop::kUsers]->set_fresh_until(shop_.now + seconds(1));
   shop_.write({"SET", "user:500", "x"});
-  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:500"}), HasSubstr("it was written")) << "since then";
-  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:503"}), HasSubstr("no row has it"));
+  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:500"}), HasSubstr("the key was recently written"))
+      << "since then";
+  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:503"}), HasSubstr("no row has this key"));
   shop_.overlays[GuardedShop::kUsers]->hold_all_until(shop_.now + seconds(5));
   EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:503"}),
-              HasSubstr("all keys pass for 6 s more: the guard has just begun"));
-  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:501"}), HasSubstr("it was written")) << "all the same";
+              HasSubstr("all keys pass for another 6 s: the guard has just started"));
+  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:501"}), HasSubstr("the key was recently written"))
+      << "all the same";
 }
 
 TEST_F(OwnCommandsTest, explain_knows_that_a_loading_redis_is_asked) {
@@ -212,9 +214,9 @@ TEST_F(OwnCommandsTest, wait_holds_until_its_time_is_over) {
 }
 
 TEST_F(OwnCommandsTest, wait_refuses_what_can_never_come) {
-  EXPECT_EQ(reply({"GUARD.WAIT", "ship", "0-1-75", "9"}), "-ERR no source 'ship'\r\n");
+  EXPECT_EQ(reply({"GUARD.WAIT", "ship", "0-1-75", "9"}), "-ERR no such source: 'ship'\r\n");
   EXPECT_EQ(reply({"GUARD.WAIT", "files", "0-1-75", "9"}),
-            "-ERR source 'files' has no positions: it is read again as a whole\r\n");
+            "-ERR source 'files' has no positions, because it is always read again as a whole\r\n");
   sources_.all[0].reached = Reached::not_a_position;
   EXPECT_EQ(reply({"GUARD.WAIT", "shop", "0-1", "9"}),
             "-ERR '0-1' is not a valid position for source 'shop'\r\n");
@@ -283,8 +285,9 @@ TEST_F(OwnCommandsTest, a_user_who_may_not_read_the_keys_is_refused_in_redis_wor
 TEST_F(OwnCommandsTest,
        a_user_of_whom_only_some_is_known_is_told_so_and_not_refused_in_redis_words) {
   constexpr std::string_view kUnknown =
-      "-ERR rights unknown: Redis does not tell whether this user may GET every key of the "
-      "namespace (a selector, a pattern that is no prefix, or a Redis before 7)\r\n";
+      "-ERR rights unknown: the guard cannot determine whether this user may GET every key of the "
+      "namespace (its ACL has a selector or a pattern that is not a prefix, or Redis is older than "
+      "7)\r\n";
   allow({.namespaces = {redis::KeyAccess::none, redis::KeyAccess::read}, .knows_commands = false});
   EXPECT_EQ(reply({"GUARD.EXPLAIN", "user:500"}), kUnknown);
   EXPECT_EQ(reply({"GUARD.CHECK", "item:plum"}), kUnknown);
@@ -292,8 +295,8 @@ TEST_F(OwnCommandsTest,
                       .why = "NOPERM acl|dryrun",
                       .hint = "ACL SETUSER guard +acl|dryrun"});
   EXPECT_EQ(reply({"GUARD.EXPLAIN", "item:plum"}),
-            "-ERR rights unknown: Redis does not tell the guard (see upstream.control): NOPERM "
-            "acl|dryrun; ACL SETUSER guard +acl|dryrun\r\n");
+            "-ERR rights unknown: Redis does not let the guard read user permissions (see "
+            "upstream.control): NOPERM acl|dryrun; ACL SETUSER guard +acl|dryrun\r\n");
 }
 
 TEST_F(OwnCommandsTest, of_whose_rights_nothing_is_known_waits_for_them_and_is_told_why) {
@@ -307,7 +310,7 @@ TEST_F(OwnCommandsTest, of_whose_rights_nothing_is_known_waits_for_them_and_is_t
   shop_.now += kKnowPatience;
   for (const auto& arguments : dependent) {
     EXPECT_EQ(reply(arguments),
-              "-ERR rights unknown: Redis has not yet said what this user may do\r\n")
+              "-ERR rights unknown: Redis has not reported the permissions of this user yet\r\n")
         << *arguments.begin();
   }
   sources_.all[0].reached = Reached::yes;
@@ -326,22 +329,20 @@ TEST_F(OwnCommandsTest, where_rights_cannot_be_known_that_is_said_at_once) {
   shop_.send({"AUTH", "bob", "word"}, '+');
   shop_.facts.publish_users(shop_.facts.epoch(),
                             {.refusal = "NOPERM this user has no permissions"});
-  EXPECT_EQ(
-      reply({"GUARD.ADD", "user:500"}),
-      "-ERR rights unknown: Redis does not tell the guard (see upstream.control): NOPERM this "
-      "user has no permissions\r\n");
+  EXPECT_EQ(reply({"GUARD.ADD", "user:500"}),
+            "-ERR rights unknown: Redis does not let the guard read user permissions (see "
+            "upstream.control): NOPERM this user has no permissions\r\n");
   shop_.facts.report({.state = redis::ControlReport::State::not_allowed, .hint = "set it"});
-  EXPECT_EQ(
-      reply({"GUARD.ADD", "user:500"}),
-      "-ERR rights unknown: Redis does not tell the guard (see upstream.control): NOPERM this "
-      "user has no permissions; set it\r\n");
+  EXPECT_EQ(reply({"GUARD.ADD", "user:500"}),
+            "-ERR rights unknown: Redis does not let the guard read user permissions (see "
+            "upstream.control): NOPERM this user has no permissions; set it\r\n");
   shop_.facts.publish_users(shop_.facts.epoch(), {.unrestricted = {"default"}});
   for (std::size_t i = 0; i < redis::Facts::kUsersToAskMax; ++i) {
     shop_.facts.ask_for("user" + std::to_string(i));
   }
   shop_.send({"AUTH", "carol", "word"}, '+');
   EXPECT_EQ(reply({"GUARD.ADD", "user:500"}),
-            "-ERR rights unknown: there are more than 1024 users\r\n");
+            "-ERR rights unknown: the guard tracks the permissions of at most 1024 users\r\n");
 }
 
 TEST_F(OwnCommandsTest, what_was_known_before_redis_was_lost_counts_no_more) {
@@ -353,7 +354,7 @@ TEST_F(OwnCommandsTest, what_was_known_before_redis_was_lost_counts_no_more) {
   EXPECT_EQ(action({"GUARD.CHECK", "user:500"}), Action::hold_for_client) << "it may come back";
   shop_.now += kKnowPatience;
   EXPECT_EQ(reply({"GUARD.CHECK", "user:500"}),
-            "-ERR rights unknown: Redis cannot be asked: Connection refused\r\n");
+            "-ERR rights unknown: Redis is unreachable: Connection refused\r\n");
   EXPECT_THAT(reply({"GUARD.INFO"}), StartsWith("$")) << "it has authenticated";
 }
 
@@ -365,7 +366,7 @@ TEST_F(OwnCommandsTest, what_was_not_asked_anew_in_time_counts_no_more) {
     since_ = shop_.now;
     EXPECT_EQ(action({name, "users"}), Action::hold_for_client) << name;
     since_ = shop_.now - kKnowPatience;
-    EXPECT_EQ(reply({name, "users"}), "-ERR rights unknown: Redis does not answer\r\n") << name;
+    EXPECT_EQ(reply({name, "users"}), "-ERR rights unknown: Redis does not respond\r\n") << name;
   }
 }
 

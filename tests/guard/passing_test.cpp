@@ -42,7 +42,7 @@ TEST_F(PassingTest, every_state_that_is_not_ready_has_a_reason) {
 
 TEST_F(PassingTest, a_filter_that_nothing_proves_any_more_says_so) {
   users_.set_fresh_until(shop_.now);
-  EXPECT_EQ(passing_of_users().why, "there is no proof that the filter is up to date");
+  EXPECT_EQ(passing_of_users().why, "the filter is not proven to be up to date");
 }
 
 TEST_F(PassingTest, what_is_not_known_to_have_been_written_is_a_reason_with_an_end) {
@@ -51,8 +51,8 @@ TEST_F(PassingTest, what_is_not_known_to_have_been_written_is_a_reason_with_an_e
     return passing_of_users().why;
   };
   EXPECT_EQ(holds(Overlay::Hold::begun),
-            "the guard has just begun, and does not know what was written before");
-  EXPECT_EQ(why_all_are_held(overlay_, shop_.now).substr(0, 20), "all keys pass for 41");
+            "the guard has just started and does not know which keys were written before");
+  EXPECT_EQ(why_all_are_held(overlay_, shop_.now).substr(0, 28), "all keys pass for another 41");
   EXPECT_GE(passing_of_users().left, seconds(40));
   EXPECT_LT(passing_of_users().left, seconds(41));
   EXPECT_NE(holds(Overlay::Hold::bypassed).find("bypass"), std::string::npos);

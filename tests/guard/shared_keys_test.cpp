@@ -99,7 +99,7 @@ TEST_F(SharedKeys, a_row_whose_key_another_namespace_claims_passes_as_long_as_it
   EXPECT_EQ(verdict("page:draft:42"), Verdict::may_exist);
   EXPECT_THAT(why("page:draft:42"), HasSubstr("a row of namespace pages may have this key"));
   EXPECT_EQ(verdict("page:draft:43"), Verdict::absent);
-  EXPECT_EQ(why("page:draft:1"), "the filter has it, or takes it for another that it has");
+  EXPECT_EQ(why("page:draft:1"), "the filter contains it, or reports a false positive");
   erase(kPages, "draft:42");
   EXPECT_EQ(verdict("page:draft:42"), Verdict::absent);
 }
@@ -117,8 +117,9 @@ TEST_F(SharedKeys, a_key_that_no_row_of_its_namespace_can_have_may_be_anothers) 
 TEST_F(SharedKeys, pass_while_the_other_namespace_knows_nothing) {
   lives_[kPages]->set_fresh_until(TimePoint::min());
   EXPECT_EQ(verdict("page:draft:42"), Verdict::not_fresh);
-  EXPECT_THAT(why("page:draft:42"),
-              HasSubstr("a row of namespace pages may have this key, and of those nothing is"));
+  EXPECT_THAT(
+      why("page:draft:42"),
+      HasSubstr("a row of namespace pages may have this key, and that namespace passes all keys"));
   EXPECT_EQ(verdict("page:draft:x"), Verdict::not_fresh);
   EXPECT_EQ(verdict("user:42"), Verdict::absent) << "no row of pages has it";
   lives_[kDrafts]->set_fresh_until(TimePoint::min());

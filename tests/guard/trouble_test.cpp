@@ -53,7 +53,7 @@ TEST(Trouble, of_redis_has_a_reason_and_a_remedy_in_every_state_but_available) {
     ASSERT_EQ(trouble.has_value(), state != Availability::available) << name_of(state);
     if (trouble) {
       EXPECT_THAT(trouble->why, Not(IsEmpty())) << name_of(state);
-      EXPECT_THAT(trouble->hint, HasSubstr("; until then every key passes")) << name_of(state);
+      EXPECT_THAT(trouble->hint, HasSubstr("; until then all keys pass")) << name_of(state);
       EXPECT_GT(trouble->hint.find("; until"), 0U) << name_of(state);
     }
   }
@@ -63,9 +63,10 @@ TEST(Trouble, of_a_redis_that_cannot_be_asked_says_in_its_words_why_and_what_hol
   GuardedShop shop;
   shop.facts.lost({.why = "Connection refused"});
   EXPECT_EQ(trouble_with(*shop.facts.snapshot())->why, "Connection refused");
-  EXPECT_THAT(trouble_with(*shop.facts.snapshot())->hint, HasSubstr("absent keys are answered"));
+  EXPECT_THAT(trouble_with(*shop.facts.snapshot())->hint,
+              HasSubstr("the guard answers reads of absent keys"));
   shop.facts.lost({.why = "no reply within 2 s", .is_up = true});
-  EXPECT_THAT(trouble_with(*shop.facts.snapshot())->hint, HasSubstr("every key passes"));
+  EXPECT_THAT(trouble_with(*shop.facts.snapshot())->hint, HasSubstr("all keys pass"));
   shop.facts.lost();
   EXPECT_THAT(trouble_with(*shop.facts.snapshot())->why, Not(IsEmpty()));
 }

@@ -77,11 +77,11 @@ TEST_F(TlsCredentialsTest, a_key_of_another_certificate_is_refused) {
   config::ListenTls settings = files_.listen();
   settings.key = files_ / "client.key";
   EXPECT_EQ(error_of(settings),
-            settings.key + ": this is not the key of the certificate " + settings.cert);
+            settings.key + ": this key does not belong to the certificate " + settings.cert);
   files_.add("rsa", harness::Authority("other").issue("rsa", {.is_rsa = true}));
   settings.key = files_ / "rsa.key";
   EXPECT_EQ(error_of(settings),
-            settings.key + ": this is not the key of the certificate " + settings.cert);
+            settings.key + ": this key does not belong to the certificate " + settings.cert);
 }
 
 // Nobody is at the terminal to be asked.
@@ -100,7 +100,8 @@ TEST_F(TlsCredentialsTest, a_key_with_a_passphrase_is_refused) {
   std::fclose(out);
   config::ListenTls settings = files_.listen();
   settings.key = path;
-  EXPECT_EQ(error_of(settings), path + ": the key has a passphrase, which nobody can be asked for");
+  EXPECT_EQ(error_of(settings),
+            path + ": the key is protected by a passphrase, which is not supported");
 }
 
 TEST_F(TlsCredentialsTest, a_certificate_that_has_expired_is_used_with_a_warning) {

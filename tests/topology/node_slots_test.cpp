@@ -57,7 +57,7 @@ TEST(NodeSlots, a_node_that_may_not_be_asked_for_its_slots_serves_none) {
   ASSERT_FALSE(heard.reports().empty());
   EXPECT_EQ(heard.reports()[0].state, State::not_allowed);
   EXPECT_EQ(heard.reports()[0].hint,
-            "ACL SETUSER ops +cluster|nodes +cluster|info; until then every key passes");
+            "ACL SETUSER ops +cluster|nodes +cluster|info; until then all keys pass");
 }
 
 }  // namespace

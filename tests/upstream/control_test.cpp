@@ -74,10 +74,10 @@ TEST(Control, nobody_is_known_to_who_may_not_ask) {
   EXPECT_TRUE(heard.users_become(is_nobody));
   EXPECT_EQ(
       heard.reports(),
-      (std::vector<redis::ControlReport>{{.state = State::not_allowed,
-                                          .why = "NOAUTH Authentication required.",
-                                          .hint = "set upstream.control (username, password_file); "
-                                                  "until then every key passes"}}));
+      (std::vector<redis::ControlReport>{
+          {.state = State::not_allowed,
+           .why = "NOAUTH Authentication required.",
+           .hint = "set upstream.control (username, password_file); until then all keys pass"}}));
 }
 
 TEST(Control, a_password_opens_the_door_and_the_default_user_still_needs_one) {
@@ -125,12 +125,11 @@ TEST(Control, each_right_that_lacks_is_named_with_what_it_costs_until_it_is_give
   const auto gives = [&](const std::string& rule) {
     return redis.call({"ACL", "SETUSER", "ops", rule}) == "+OK\r\n";
   };
-  EXPECT_TRUE(heard.report_becomes(
-      {.state = State::not_allowed,
-       .why =
-           no("acl|getuser") + "; " + no("command") + "; " + no("info") + "; " + no("config|get"),
-       .hint = "ACL SETUSER ops +acl|getuser +command +info +dbsize +config|get; until then every "
-               "key passes"}));
+  EXPECT_TRUE(heard.report_becomes({.state = State::not_allowed,
+                                    .why = no("acl|getuser") + "; " + no("command") + "; " +
+                                           no("info") + "; " + no("config|get"),
+                                    .hint = "ACL SETUSER ops +acl|getuser +command +info +dbsize "
+                                            "+config|get; until then all keys pass"}));
   ASSERT_TRUE(gives("+acl|getuser"));
   ASSERT_TRUE(gives("+dbsize"));
   ASSERT_TRUE(gives("+command"));
@@ -138,16 +137,15 @@ TEST(Control, each_right_that_lacks_is_named_with_what_it_costs_until_it_is_give
       {.state = State::limited,
        .why = no("info") + "; " + no("config|get"),
        .hint = "ACL SETUSER ops +info +config|get; until then GETEX of absent keys passes; Redis's "
-               "own `timeout` may close clients that ask for absent keys alone"}));
+               "own `timeout` may close clients that read only absent keys"}));
   ASSERT_TRUE(gives("+config|get"));
   ASSERT_TRUE(gives("+info"));
   EXPECT_TRUE(heard.report_becomes({.state = State::allowed}));
   ASSERT_EQ(redis.call({"ACL", "SETUSER", "default", "-debug"}), "+OK\r\n");
-  EXPECT_TRUE(heard.report_becomes(
-      {.state = State::not_allowed,
-       .why = no("acl|dryrun"),
-       .hint = "ACL SETUSER ops +acl|dryrun; until then every key passes for users who may not "
-               "run all commands"}));
+  EXPECT_TRUE(heard.report_becomes({.state = State::not_allowed,
+                                    .why = no("acl|dryrun"),
+                                    .hint = "ACL SETUSER ops +acl|dryrun; until then all keys pass "
+                                            "for users who may not run all commands"}));
   ASSERT_TRUE(gives("+acl|dryrun"));
   EXPECT_TRUE(heard.report_becomes({.state = State::allowed}));
   EXPECT_TRUE(heard.users_become([](const redis::Users& users) {
@@ -166,7 +164,7 @@ TEST(Control, a_trusting_one_that_may_not_ask_costs_little) {
       {.state = State::limited,
        .why = "NOAUTH Authentication required.",
        .hint = "set upstream.control (username, password_file); until then GETEX of absent keys "
-               "passes, and it is not known when Redis is loading or busy"}));
+               "passes, and the guard cannot detect when Redis is loading or busy"}));
 }
 
 TEST(Control, a_user_that_a_restarted_redis_does_not_know_is_told_in_its_words) {
@@ -183,7 +181,7 @@ TEST(Control, a_user_that_a_restarted_redis_does_not_know_is_told_in_its_words) 
        .why = "WRONGPASS invalid username-password pair or user is disabled.",
        .hint = "correct upstream.control (username, password_file), or ACL SETUSER ops on "
                ">PASSWORD +acl|getuser +acl|list +acl|dryrun +command +info +dbsize +config|get; "
-               "until then every key passes"}));
+               "until then all keys pass"}));
   EXPECT_TRUE(heard.reachable_becomes({true, false, true})) << "it is there";
 }
 
@@ -347,15 +345,14 @@ TEST(Control, a_cluster_is_refused_once_and_in_words_and_nobody_is_known) {
   EXPECT_TRUE(heard.reading_becomes([](const redis::Reading& reading) {
     return needs_no_password(reading) && !reading.users.trusts_everyone &&
            reading.users.refusal ==
-               "this Redis is a node of a cluster (cluster_enabled:1), and upstream.address is for "
-               "one "
-               "that is not";
+               "this Redis is a cluster node (cluster_enabled:1), but upstream.address is for a "
+               "Redis without cluster mode";
   }));
   control.refresh();
   ASSERT_TRUE(heard.reading_becomes([](const redis::Reading&) { return true; }));
   ASSERT_EQ(heard.reports().size(), 1U);
   EXPECT_EQ(heard.reports()[0].state, State::unsupported);
-  EXPECT_TRUE(heard.reports()[0].hint.ends_with("nothing is answered here"));
+  EXPECT_TRUE(heard.reports()[0].hint.ends_with("answers nothing itself"));
 }
 
 TEST(Control, a_redis_that_should_be_a_cluster_and_is_none_is_refused) {

@@ -167,8 +167,8 @@ TEST_F(RedisClients, end_their_waits_when_the_loop_is_stopped) {
     loop_.stop();
   });
   EXPECT_FALSE(client->call({"PING"}));
-  EXPECT_EQ(client->why_lost(), "the guard is ending");
-  EXPECT_EQ(why_not(at(port.number())), "the guard is ending");
+  EXPECT_EQ(client->why_lost(), "the guard is shutting down");
+  EXPECT_EQ(why_not(at(port.number())), "the guard is shutting down");
 }
 
 TEST_F(RedisClients, speak_tls_and_say_why_they_cannot) {
@@ -186,7 +186,7 @@ TEST_F(RedisClients, speak_tls_and_say_why_they_cannot) {
   plain.connect_timeout = milliseconds(200);
   const auto refused = RedisClient::open(&credentials, plain, kPatience);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().why, "TLS: the handshake was not finished in time");
+  EXPECT_EQ(refused.error().why, "TLS: the handshake timed out");
   EXPECT_FALSE(refused.error().is_connected);
 }
 

@@ -71,7 +71,7 @@ std::expected<std::string, std::string> BearerToken::read() const {
   std::string text(kTokenBytesMax + 1, '\0');
   if (!file || !file.read(text.data(), static_cast<std::streamsize>(text.size())).eof()) {
     return std::unexpected(file ? "it is larger than " + std::to_string(kTokenBytesMax) + " bytes"
-                                : "it cannot be read: " + std::generic_category().message(errno));
+                                : "it is unreadable: " + std::generic_category().message(errno));
   }
   const std::string_view word = text::trimmed(
       std::string_view(text).substr(0, static_cast<std::size_t>(file.gcount())), kSpace);

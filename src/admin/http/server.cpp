@@ -63,7 +63,7 @@ std::optional<Response> refusal_of(const boost::system::error_code& error) {
   const bool has_ended =
       error == beast::http::error::end_of_stream || error == beast::http::error::partial_message;
   return is_about_http && !has_ended
-             ? std::optional(refusal(400, "bad_request", "This is no HTTP request."))
+             ? std::optional(refusal(400, "bad_request", "This is not an HTTP request."))
              : std::nullopt;
 }
 
@@ -181,7 +181,7 @@ void Connection::read_body() {
 
 void Connection::failed(const Error& error) {
   if (has_timed_out_) {
-    refuse(refusal(408, "timeout", "The request has taken too long to come."));
+    refuse(refusal(408, "timeout", "The request took too long to arrive."));
   } else if (auto response = refusal_of(error)) {
     refuse(*std::move(response));
   }
@@ -202,7 +202,7 @@ void Connection::respond() {
                               .origin = view(request[beast::http::field::origin]),
                               .since = *asked_since_});
   } catch (const std::exception&) {
-    response = refusal(500, "internal", "The guard could not make this page.");
+    response = refusal(500, "internal", "The guard could not render this page.");
   }
   if (response.is_to_come) {
     respond_later();

@@ -69,7 +69,7 @@ Check::Answer Check::ask(std::uint32_t ns,
   Answer answer{.may_exist = seen.verdict != Verdict::absent, .verdict = seen.verdict};
   answer.reason =
       seen.verdict == Verdict::unguarded
-          ? "no key of this namespace leads back to this identity"
+          ? "no key of this namespace maps to this identity"
           : guard::reason_of(guard_.parts(), seen, guard_.parts().namespaces[ns].db, now);
   return answer;
 }

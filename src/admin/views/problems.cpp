@@ -35,13 +35,13 @@ void add_held(std::vector<Held>& all, const std::string& name, guard::Trouble tr
   }
 }
 
-constexpr std::string_view kMayNotAsk = "Redis does not let the guard ask";
+constexpr std::string_view kMayNotAsk = "Redis denies the guard permissions that it needs";
 
 void add_not_asked(std::vector<Problem>& all, const Model& model) {
   if (!model.guarded.namespaces.empty()) {
-    all.push_back({.what = "Redis has not been asked yet",
-                   .why = "the guard has just begun",
-                   .hint = "it ends by itself, in a moment; until then every key passes"});
+    all.push_back({.what = "Redis has not been queried yet",
+                   .why = "the guard has just started",
+                   .hint = "this ends automatically within moments; until then all keys pass"});
   }
 }
 
@@ -60,12 +60,11 @@ void add_nodes_that_are_down(std::vector<Problem>& all,
   } else if (!down.empty()) {
     all.push_back(
         {.grade = seen == guard::NodeState::down ? Grade::bad : Grade::warning,
-         .what = seen == guard::NodeState::down
-                     ? std::string("No node of Redis can be reached")
-                     : "Nodes of Redis that cannot be reached: " + joined(down, ", "),
-         .why = "the guard's own connection to them fails, as do those of its clients there",
-         .hint = "see that they run and can be reached from here; they are tried again by "
-                 "themselves"});
+         .what = seen == guard::NodeState::down ? std::string("No Redis node is reachable")
+                                                : "Unreachable Redis nodes: " + joined(down, ", "),
+         .why = "the guard's own connection to them fails, and so do its clients' connections",
+         .hint = "check that they are running and reachable from this machine; the guard "
+                 "reconnects automatically"});
   }
 }
 
@@ -86,18 +85,18 @@ void add_nodes(std::vector<Problem>& all, const Model& model) {
   add_nodes_that_are_down(all, model, status);
   if (!status.why_silent.empty()) {
     all.push_back({.grade = Grade::bad,
-                   .what = "No node tells what Redis consists of",
+                   .what = "No node reports the topology of Redis",
                    .why = status.why_silent,
-                   .hint = "see that the nodes run and can be reached from here, and that the "
-                           "guard's user may do +cluster|nodes +cluster|info; until then what was "
-                           "known of them stands"});
+                   .hint = "check that the nodes are running and reachable from this machine, and "
+                           "that the guard's user has +cluster|nodes +cluster|info; until then the "
+                           "last known topology is used"});
   }
   if (status.without_port > 0) {
     all.push_back(
-        {.what = counted(status.without_port, "node has", "nodes have") + " no port of the guard",
-         .why = "there are more nodes than listen.nodes has ports",
-         .hint = "give listen.nodes more ports, and restart the guard; until then "
-                 "clients are sent to them directly, where nothing is guarded"});
+        {.what = counted(status.without_port, "node has", "nodes have") + " no port on the guard",
+         .why = "the cluster has more nodes than listen.nodes has ports",
+         .hint = "add ports to listen.nodes and restart the guard; until then clients are sent to "
+                 "these nodes directly, without protection"});
   }
 }
 
@@ -118,9 +117,9 @@ void add_redis(std::vector<Problem>& all, const Model& model) {
                                                     ? redis::Snapshot{.is_lost = true}
                                                     : model.redis)) {
     all.push_back({.grade = is_down ? Grade::bad : Grade::warning,
-                   .what = is_down               ? "Redis cannot be reached"
-                           : model.redis.is_lost ? "Redis does not answer"
-                                                 : "Redis does not serve",
+                   .what = is_down               ? "Redis is unreachable"
+                           : model.redis.is_lost ? "Redis does not respond"
+                                                 : "Redis is not serving",
                    .why = std::move(trouble->why),
                    .hint = std::move(trouble->hint)});
   }
@@ -133,8 +132,8 @@ void add_hidden_rows(std::vector<Problem>& all, const Model& model, std::uint32_
     all.push_back({.grade = Grade::bad,
                    .what = model.guarded.keyspace.name(ns) + ": " +
                            counted(rows, "existing row was", "existing rows were") +
-                           " taken for absent",
-                   .why = "the filter lacked for longer than max_lag what the source has",
+                           " treated as absent",
+                   .why = "for longer than max_lag the filter lacked rows that the source has",
                    .hint = std::string(guard::hint_of_hidden_rows(seen.mode))});
   }
   if (seen.mode == config::Mode::enforce && seen.hidden() > 0) {
@@ -142,7 +141,7 @@ void add_hidden_rows(std::vector<Problem>& all, const Model& model, std::uint32_
                    .what = model.guarded.keyspace.name(ns) + ": " +
                            counted(seen.hidden(), "row was", "rows were") +
                            " answered as absent just after the commit",
-                   .why = "the database had committed what its log had not shown yet",
+                   .why = "the database had committed rows that had not appeared in its log yet",
                    .hint = std::string(guard::hint_of_lag(seen))});
   }
 }
@@ -164,13 +163,14 @@ void add_attacks(std::vector<Problem>& all, const Model& model) {
     const std::string keys =
         joined(model.guarded.keyspace.templates(ns), ", ", &keyspace::KeyTemplate::text);
     all.push_back({.grade = is_stopped ? Grade::warning : Grade::bad,
-                   .what = "An attack is on: " + model.guarded.keyspace.name(ns),
-                   .why = "at its peak about " + about(space.counts->attack.peak()) +
-                          " reads per second of keys that have no row (" + keys + ")",
-                   .hint = is_stopped ? "the guard answers them, but for those that it tolerates: "
-                                        "find out who sends them"
-                                      : "they reach Redis, and perhaps the database: mode: enforce "
-                                        "answers them, once what stands below is mended"});
+                   .what = "Attack in progress: " + model.guarded.keyspace.name(ns),
+                   .why = "peak of about " + about(space.counts->attack.peak()) +
+                          " reads per second of keys without a row (" + keys + ")",
+                   .hint = is_stopped
+                               ? "the guard answers them, except for the tolerated rate; find out "
+                                 "which clients send them"
+                               : "they reach Redis, and possibly the database; mode: enforce "
+                                 "answers them once the problems listed below are fixed"});
   }
 }
 
@@ -189,7 +189,7 @@ void add_namespaces(std::vector<Problem>& all, const Model& model) {
     } else if (const guard::FilterTotals totals = guard::filter_totals(*space.filter);
                totals.full) {
       all.push_back({.what = name + ": its filter is full",
-                     .why = "it has room for " + guard::grouped(totals.capacity) + " rows",
+                     .why = "its capacity is " + guard::grouped(totals.capacity) + " rows",
                      .hint = std::string(guard::hint_of(filter::State::full))});
     }
   }
@@ -220,15 +220,15 @@ void add_configuration(std::vector<Problem>& all, const Model& model) {
   if (!last.errors.empty()) {
     const std::size_t more = last.errors.size() - 1;
     all.push_back(
-        {.what = "The configuration could not be loaded anew, that of before is in force",
+        {.what = "Reload failed; the previous configuration stays active",
          .why = last.errors.front() +
-                (more == 0 ? "" : ", and " + counted(more, "error more", "errors more")),
-         .hint = "correct the file (cuckooguard --check-config tells all errors) and reload it"});
+                (more == 0 ? "" : ", and " + counted(more, "more error", "more errors")),
+         .hint = "correct the file (cuckooguard --check-config lists all errors) and reload it"});
   }
   if (!last.needs_restart.empty()) {
-    all.push_back({.what = "Part of the configuration is not in force",
-                   .why = joined(last.needs_restart, ", ") + " cannot change while it runs",
-                   .hint = "restart the guard, at a time that suits its clients"});
+    all.push_back({.what = "Part of the configuration is not active",
+                   .why = joined(last.needs_restart, ", ") + " can change only with a restart",
+                   .hint = "restart the guard at a convenient time"});
   }
 }
 
@@ -236,17 +236,19 @@ void add_process(std::vector<Problem>& all, const Model& model, const ProcessUse
   constexpr double kMost = 0.9;
   if (use.descriptors_max > 0 && use.open_descriptors > kMost * use.descriptors_max) {
     all.push_back({.grade = Grade::bad,
-                   .what = "File descriptors run out",
+                   .what = "File descriptors are running out",
                    .why = "more than nine tenths of " +
                           guard::grouped(static_cast<std::uint64_t>(use.descriptors_max)) +
-                          " are open, and without one no client can be taken",
+                          " are open, and each new client needs one",
                    .hint = "raise LimitNOFILE= of the service (ulimit -n), or lower "
                            "limits.max_clients"});
   }
   if (model.process_state.is_draining.load(std::memory_order_relaxed)) {
-    all.push_back({.what = "It is draining: no new clients",
-                   .why = "a signal ends the process when its clients are done",
-                   .hint = "connect to another guard; who is left after drain_timeout is closed"});
+    all.push_back(
+        {.what = "The guard is draining and refuses new clients",
+         .why = "it received a signal and exits when its clients are done",
+         .hint =
+             "connect to another guard; remaining clients are disconnected after drain_timeout"});
   }
 }
 

@@ -49,10 +49,11 @@ void add_redis(FactSection& process, const Model& model) {
     const State state = nodes != nullptr ? nodes->nodes().control() : model.redis.control.state;
     process.add({}, redis::name_of(state))
         .state("control_state",
-               "1 for what the control connection's user is, of several nodes the worst: "
-               "not_allowed to ask, so that keys pass; limited, at a smaller cost; allowed. "
-               "unsupported: a Redis in cluster mode without upstream.cluster, or the other way "
-               "round, so that all keys pass.",
+               "1 for the current permissions of the control connection's user (with several nodes "
+               "the worst): allowed; limited: some are missing, at a small cost; not_allowed, so "
+               "that keys pass; "
+               "unsupported: cluster mode of Redis and upstream.cluster do not match, so that all "
+               "keys pass.",
                "state",
                kControlNames);
   }
@@ -71,9 +72,9 @@ void add_clients_and_files(FactTable& table, const ProcessState& state) {
           .add({},
                std::chrono::duration<double>(certificate.expires_at.time_since_epoch() - now)
                    .count())
-          .metric("certificate_remaining_seconds",
-                  "Time until a certificate that the guard uses expires, by its file; negative: it "
-                  "has expired.");
+          .metric(
+              "certificate_remaining_seconds",
+              "Time until a certificate in use expires, by file; negative after it has expired.");
     }
   }
 }
@@ -82,13 +83,12 @@ void add_process(FactSection& process, const Model& model, const ProcessUse& use
   process.add(in_json("draining"), model.process_state.is_draining.load());
   if (model.process_state.refused_clients) {
     process.add({}, model.process_state.refused_clients())
-        .metric("refused_clients_total",
-                "Clients that were refused because there were limits.max_clients of them.");
+        .metric("refused_clients_total", "Clients refused because limits.max_clients was reached.");
   }
   if (model.process_state.dropped_log_lines) {
     process.add({}, model.process_state.dropped_log_lines())
         .metric("log_dropped_lines_total",
-                "Lines of the log that were dropped because nobody read standard error.");
+                "Log lines dropped because the reader of standard error was too slow.");
   }
   process.add(in_json("process.cpu_seconds"), use.cpu_seconds)
       .metric("process_cpu_seconds_total", "User and system time.");
@@ -100,7 +100,7 @@ void add_process(FactSection& process, const Model& model, const ProcessUse& use
   process.add(in_json("process.open_descriptors"), use.open_descriptors)
       .metric("process_open_fds", "Open file descriptors.");
   process.add(in_json("process.descriptors_max"), use.descriptors_max)
-      .metric("process_max_fds", "File descriptors there may be.");
+      .metric("process_max_fds", "Maximum number of open file descriptors.");
 }
 
 void add_namespace(FactTable& table, const Model& model, std::uint32_t ns) {
@@ -114,7 +114,7 @@ void add_namespace(FactTable& table, const Model& model, std::uint32_t ns) {
               "Share of absent keys that pass, measured with random keys.");
   const auto load = model.process_state.loads.of(name, model.now);
   space.add({}, load ? load->fraction : 1.0)
-      .metric("load_progress_ratio", "Progress of the current load; 1 if none is running.");
+      .metric("load_progress_ratio", "Progress of the current load; 1 if no load is running.");
   if (load) {
     space.add(in_json("loading.rows"), load->rows);
     space.add(in_json("loading.rows_expected"), load->rows_expected);
@@ -176,8 +176,9 @@ guard::FactTable facts_of(const Model& model, const ProcessUse& use) {
     const std::string name(sources->name(i));
     table.section({.labels = {{"source", name}}})
         .add({}, model.process_state.loads.troubles(name))
-        .metric("source_troubles_total",
-                "How often the source had trouble, such as a checkpoint that cannot be written.");
+        .metric(
+            "source_troubles_total",
+            "Number of problems of the source, such as a checkpoint that could not be written.");
   }
   return table;
 }

@@ -44,57 +44,57 @@ void add_log(FactSection& filters, const filled::LogStatus& log, TimePoint now) 
   filters.add(in_json("log.snapshot_seconds_ago"), {});
   filters.add({"log_waiting", "log.waiting"}, log.waiting)
       .metric("application_filter_log_waiting_changes",
-              "Changes that have not come back from the filters' log in Redis.");
+              "Changes that are not yet confirmed by the filters' log in Redis.");
   filters.add({"log_skipped", "log.skipped"}, log.skipped)
       .metric("application_filter_log_skipped_entries_total",
-              "Entries of the filters' log that do not count: nobody with the secret has written "
-              "them, or they are copies.");
+              "Entries of the filters' log that were ignored because they were not signed with the "
+              "secret, or are copies.");
   filters.add({"log_rereads", "log.rereads"}, log.rereads)
       .metric("application_filter_log_rereads_total",
               "How often the filters' log was read again as a whole.");
   filters.add({}, log.seq - std::min(log.seq, log.snapshot_seq))
       .metric("application_filter_log_unsaved_entries",
-              "Entries of the filters' log behind its last snapshot.");
+              "Entries of the filters' log since its last snapshot.");
   filters.add(in_info("log_snapshot_seq"), log.snapshot_seq);
   filters
       .add({"log_snapshot_ms_ago", "log.snapshot_seconds_ago"},
            log.snapshot_at ? FactAge(std::max(now - *log.snapshot_at, TimePoint::duration(0)))
                            : FactAge())
       .metric("application_filter_snapshot_age_seconds",
-              "Time since a new snapshot of the filters was seen in Redis; left out before the "
-              "first one of this process.");
+              "Time since a new snapshot of the filters appeared in Redis; absent until this "
+              "process has seen one.");
 }
 
 void add_totals(FactSection& filters, const Filled& filled, bool is_current) {
   const config::FilledFilters& settings = filled.parts().settings;
   const filled::Filters::Totals totals = filled.parts().filters.totals();
   filters.add({"filters", "count"}, totals.filters)
-      .metric("application_filters", "Filters that applications fill.");
+      .metric("application_filters", "Application filters.");
   filters.add(in_info("max_filters"), settings.max_filters)
       .metric("application_filters_max",
-              "Filters that applications may fill (filters.max_filters).");
+              "Maximum number of application filters (filters.max_filters).");
   filters.add("items", totals.items)
-      .metric("application_filter_items", "Items in the filters that applications fill.");
+      .metric("application_filter_items", "Items in the application filters.");
   filters.add("bytes", totals.bytes - totals.unsure_bytes)
-      .metric("application_filter_memory_bytes", "Memory of the filters that applications fill.");
+      .metric("application_filter_memory_bytes", "Memory of the application filters.");
   filters.add(in_info("max_memory"), settings.max_memory);
   filters.add("unsure", totals.unsure)
       .metric("application_filters_unsure",
-              "Filters that applications fill, for which this guard has no room: look-ups say 1.");
+              "Application filters that do not fit into this guard's memory limit, so that "
+              "look-ups return 1.");
   filters.add(in_json("max_filters"), settings.max_filters);
   filters.add(in_json("max_memory"), settings.max_memory)
       .metric("application_filter_memory_max_bytes",
-              "Memory that the filters that applications fill may take (filters.max_memory).");
+              "Memory limit of the application filters (filters.max_memory).");
   filters.add("durability", config::name_of(settings.durability));
   filters.add("ready", is_current)
       .metric("application_filters_ready",
-              "1 while look-ups in filters that applications fill are answered: all is here that "
-              "any guard was told.");
+              "1 while the application filters are complete, so that look-ups are exact.");
   for (std::size_t i = 0; i < FilledCounts::kNames.size(); ++i) {
     const std::string outcome(FilledCounts::kNames.at(i));
     filters.add({"changes_" + outcome, "changes." + outcome}, filled.counts().of(i))
         .metric("application_filter_changes_total",
-                "Changes of filters that this guard's clients asked for, by outcome.",
+                "Changes of filters that clients of this guard requested, by outcome.",
                 {"outcome", outcome});
   }
 }
@@ -131,12 +131,12 @@ std::optional<Complaint> complaint_of(const Filled& filled) {
   }
   const bool is_lost = log->state == filled::LogState::lost;
   return Complaint{.is_grave = is_lost,
-                   .what = is_lost ? "The log of the applications' filters cannot be read"
-                                   : "The log of the applications' filters is being read",
+                   .what = is_lost ? "The log of the application filters is unreadable"
+                                   : "The log of the application filters is being read",
                    .why = std::move(log->why),
                    .hint =
-                       "until it has been, EXISTS says 1 of everything, and what is added "
-                       "waits or is refused; the guard goes on trying"};
+                       "until it has been read, EXISTS returns 1 for every item, and additions "
+                       "wait or are refused; the guard keeps retrying"};
 }
 
 }  // namespace cuckooguard::guard

@@ -94,19 +94,19 @@ TEST_F(ProblemsTest, of_a_cluster_each_node_that_needs_somebody_is_told) {
       .state = ControlReport::State::not_allowed, .why = "NOPERM", .hint = "ACL SETUSER"};
   nodes.told.shown[0].control = refused;
   nodes.told.shown[1].control = refused;
-  EXPECT_THAT(what(), ElementsAre("a:1, b:1: Redis does not let the guard ask"));
+  EXPECT_THAT(what(), ElementsAre("a:1, b:1: Redis denies the guard permissions that it needs"));
   nodes.told.shown[0].control = {};
   nodes.told.shown[1] = {.address = "b:1", .state = guard::NodeState::down};
-  EXPECT_THAT(what(), ElementsAre("Nodes of Redis that cannot be reached: b:1"));
+  EXPECT_THAT(what(), ElementsAre("Unreachable Redis nodes: b:1"));
   EXPECT_EQ(found().front().grade, Grade::warning);
   nodes.told.without_port = 2;
   nodes.told.why_silent = "timed out";
   process_state_.redis = guard::NodeState::down;
   EXPECT_THAT(found(), Each(kIsComplete));
   EXPECT_THAT(what(),
-              ElementsAre("No node of Redis can be reached",
-                          "No node tells what Redis consists of",
-                          "2 nodes have no port of the guard"));
+              ElementsAre("No Redis node is reachable",
+                          "No node reports the topology of Redis",
+                          "2 nodes have no port on the guard"));
 }
 
 TEST_F(ProblemsTest, of_every_state_of_a_filter_but_ready_it_says_why_and_what_to_do) {
@@ -126,7 +126,7 @@ TEST_F(ProblemsTest, of_a_filter_that_is_not_proven_any_more_it_names_the_limit)
   shop_.spaces[GuardedShop::kUsers].max_lag = std::chrono::milliseconds(1500);
   ASSERT_THAT(what(), ElementsAre("users passes everything"));
   EXPECT_THAT(found().front(), kIsComplete);
-  EXPECT_THAT(found().front().hint, testing::EndsWith("more time, max_lag (1500ms)"));
+  EXPECT_THAT(found().front().hint, testing::EndsWith("the allowed lag, max_lag (1500ms)"));
 }
 
 TEST_F(ProblemsTest, of_keys_that_pass_for_a_while_it_says_why_and_for_how_long) {
@@ -176,24 +176,24 @@ TEST_F(ProblemsTest, of_a_redis_that_does_not_serve_it_says_why_and_what_to_do) 
                                   redis::Availability::master_link_down,
                                   redis::Availability::busy}) {
     shop_.facts.publish(shop_.facts.epoch(), {.availability = availability});
-    EXPECT_THAT(what(), ElementsAre("Redis does not serve")) << name_of(availability);
+    EXPECT_THAT(what(), ElementsAre("Redis is not serving")) << name_of(availability);
     EXPECT_THAT(found(), Each(kIsComplete));
   }
   shop_.facts.lost({.why = "no reply within 2 s", .is_up = true});
-  EXPECT_THAT(what(), ElementsAre("Redis does not answer"));
+  EXPECT_THAT(what(), ElementsAre("Redis does not respond"));
   EXPECT_EQ(found().front().why, "no reply within 2 s");
   EXPECT_EQ(found().front().grade, Grade::warning);
   process_state_.redis = guard::NodeState::never;
-  EXPECT_THAT(what(), ElementsAre("Redis has not been asked yet"));
+  EXPECT_THAT(what(), ElementsAre("Redis has not been queried yet"));
   EXPECT_THAT(found(), Each(kIsComplete));
 }
 
 TEST_F(ProblemsTest, a_redis_that_is_down_is_told_first) {
   users_.set_state(State::down, "no server");
   process_state_.redis = guard::NodeState::down;
-  EXPECT_THAT(what(), ElementsAre("Redis cannot be reached", "users passes everything"));
+  EXPECT_THAT(what(), ElementsAre("Redis is unreachable", "users passes everything"));
   shop_.facts.lost({.why = "Connection refused"});
-  EXPECT_THAT(what(), ElementsAre("Redis cannot be reached", "users passes everything"));
+  EXPECT_THAT(what(), ElementsAre("Redis is unreachable", "users passes everything"));
   EXPECT_THAT(found(), Each(kIsComplete));
   EXPECT_EQ(found().front().grade, Grade::bad);
   EXPECT_EQ(found().front().why, "Connection refused");
@@ -220,12 +220,12 @@ TEST_F(ProblemsTest, of_rows_that_were_hidden_it_says_how_many_and_what_to_do) {
   guard::Contradictions contradictions(shop_.spaces.size());
   shop_.process.contradictions = &contradictions;
   contradictions.found(GuardedShop::kUsers, guard::Cause::hidden_row);
-  ASSERT_THAT(what(), ElementsAre("users: 1 existing row was taken for absent"));
+  ASSERT_THAT(what(), ElementsAre("users: 1 existing row was treated as absent"));
   EXPECT_THAT(found().front(), kIsComplete);
   EXPECT_EQ(found().front().grade, Grade::bad);
-  EXPECT_THAT(found().front().hint, HasSubstr("go back to observe"));
+  EXPECT_THAT(found().front().hint, HasSubstr("switch back to observe"));
   shop_.facts.publish(shop_.facts.epoch(), {.availability = redis::Availability::busy});
-  EXPECT_THAT(what(), ElementsAre(HasSubstr("taken for absent"), "Redis does not serve"))
+  EXPECT_THAT(what(), ElementsAre(HasSubstr("treated as absent"), "Redis is not serving"))
       << "the gravest first";
   shop_.process.contradictions = nullptr;
 }
@@ -242,7 +242,7 @@ TEST_F(ProblemsTest,
   ASSERT_THAT(what(), ElementsAre("items: 1 row was answered as absent just after the commit"));
   EXPECT_THAT(found().front(), kIsComplete);
   EXPECT_EQ(found().front().grade, Grade::bad);
-  EXPECT_THAT(found().front().hint, HasSubstr("its source cannot be strict"));
+  EXPECT_THAT(found().front().hint, HasSubstr("its source does not support consistency: strict"));
   items.mode = config::Mode::observe;
   EXPECT_THAT(what(), IsEmpty());
 }
@@ -251,21 +251,21 @@ TEST_F(ProblemsTest, an_attack_that_is_on_is_told_before_all_else_and_whether_it
   guard::AttackWatch& attack = shop_.spaces[GuardedShop::kUsers].counts->attack;
   attack.look(shop_.now - seconds(10), 0, 0);
   attack.look(shop_.now, 28'000, 0);
-  ASSERT_THAT(what(), ElementsAre("An attack is on: users"));
+  ASSERT_THAT(what(), ElementsAre("Attack in progress: users"));
   EXPECT_THAT(found(), Each(kIsComplete));
   EXPECT_EQ(found().front().grade, Grade::warning);
   EXPECT_EQ(found().front().why,
-            "at its peak about 3,000 reads per second of keys that have no row (user:{id:uint64})");
+            "peak of about 3,000 reads per second of keys without a row (user:{id:uint64})");
   EXPECT_THAT(found().front().hint, testing::StartsWith("the guard answers them"));
   process_state_.redis = guard::NodeState::down;
-  EXPECT_THAT(what(), ElementsAre("An attack is on: users", "Redis cannot be reached"));
+  EXPECT_THAT(what(), ElementsAre("Attack in progress: users", "Redis is unreachable"));
   process_state_.redis = guard::NodeState::up;
   shop_.spaces[GuardedShop::kUsers].mode = config::Mode::observe;
   EXPECT_EQ(found().front().grade, Grade::bad);
   EXPECT_THAT(found().front().hint, testing::StartsWith("they reach Redis"));
   shop_.spaces[GuardedShop::kUsers].mode = config::Mode::enforce;
   users_.set_state(State::down, "no server");
-  EXPECT_THAT(what(), ElementsAre("An attack is on: users", "users passes everything"));
+  EXPECT_THAT(what(), ElementsAre("Attack in progress: users", "users passes everything"));
   EXPECT_THAT(found().front().hint, testing::StartsWith("they reach Redis"));
 }
 
@@ -275,11 +275,11 @@ TEST_F(ProblemsTest, of_a_log_of_filters_that_is_not_followed_it_says_why) {
   filled.store.told_log = {.state = filled::LogState::ready};
   EXPECT_THAT(found(), IsEmpty());
   filled.store.told_log = {.state = filled::LogState::loading, .why = "it has not been read yet"};
-  EXPECT_THAT(what(), ElementsAre("The log of the applications' filters is being read"));
+  EXPECT_THAT(what(), ElementsAre("The log of the application filters is being read"));
   EXPECT_EQ(found().front().grade, Grade::warning);
   EXPECT_THAT(found(), Each(kIsComplete));
   filled.store.told_log = {.state = filled::LogState::lost, .why = "NOPERM"};
-  EXPECT_THAT(what(), ElementsAre("The log of the applications' filters cannot be read"));
+  EXPECT_THAT(what(), ElementsAre("The log of the application filters is unreadable"));
   EXPECT_EQ(found().front().grade, Grade::bad);
   EXPECT_THAT(found(), Each(kIsComplete));
 }
@@ -287,7 +287,7 @@ TEST_F(ProblemsTest, of_a_log_of_filters_that_is_not_followed_it_says_why) {
 TEST_F(ProblemsTest, of_a_configuration_that_is_not_in_force_it_says_what_is_wrong_with_it) {
   reloads_.told.errors = {"guard.yaml:3:1: unknown key `sorces`", "guard.yaml:9:1: no keys"};
   ASSERT_EQ(found().size(), 1U);
-  EXPECT_EQ(found().front().why, "guard.yaml:3:1: unknown key `sorces`, and 1 error more");
+  EXPECT_EQ(found().front().why, "guard.yaml:3:1: unknown key `sorces`, and 1 more error");
   EXPECT_THAT(found().front(), kIsComplete);
   reloads_.told = {.needs_restart = {"listen", "workers"}};
   ASSERT_EQ(found().size(), 1U);
@@ -299,7 +299,7 @@ TEST_F(ProblemsTest, of_a_process_that_ends_or_runs_out_of_descriptors_it_says_s
   process_state_.is_draining = true;
   EXPECT_THAT(what(), ElementsAre(HasSubstr("draining")));
   use_.open_descriptors = 950;
-  EXPECT_THAT(what(), ElementsAre("File descriptors run out", HasSubstr("draining")));
+  EXPECT_THAT(what(), ElementsAre("File descriptors are running out", HasSubstr("draining")));
   EXPECT_THAT(found(), Each(kIsComplete));
   EXPECT_THAT(found().front().why, HasSubstr("1,024"));
 }

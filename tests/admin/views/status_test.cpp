@@ -146,8 +146,8 @@ TEST_F(StatusTest, tells_what_each_namespace_holds_and_what_all_workers_have_cou
   const json::object items = status().at("namespaces").at("items").as_object();
   EXPECT_EQ(items.at("unmatched"), true);
   EXPECT_EQ(items.at("advice"),
-            "every key passes: the filter is being loaded; no read has matched this template; 1 "
-            "unguarded read begins with `items:`; try `cuckooguard explain KEY`");
+            "all keys pass: the filter is loading; no read matched this template; 1 unguarded read "
+            "begins with `items:`; try `cuckooguard explain KEY`");
 }
 
 TEST_F(StatusTest, tells_what_is_tolerated_and_of_an_attack_that_is_on) {
@@ -176,7 +176,7 @@ TEST_F(StatusTest, tells_why_all_keys_of_a_namespace_pass_and_how_long) {
   shop_.filters[GuardedShop::kUsers]->set_state(filter::State::ready);
   shop_.overlays[GuardedShop::kUsers]->hold_all_until(shop_.now + seconds(40));
   EXPECT_EQ(users().at("why"),
-            "the guard has just begun, and does not know what was written before");
+            "the guard has just started and does not know which keys were written before");
   EXPECT_GE(users().at("passing_seconds").as_double(), 40.0);
 }
 

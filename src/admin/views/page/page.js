@@ -48,7 +48,7 @@ function askForToken() {
   askedToken = '';
   byId('login').hidden = false;
   byId('all').hidden = true;
-  setText('login-trouble', wasGiven ? 'This is not the token: it is the word in that file.' : '');
+  setText('login-trouble', wasGiven ? 'Wrong token: enter the word in that file.' : '');
   setText('pulse', 'waiting for the token');
   byId('token').focus();
 }
@@ -81,7 +81,7 @@ async function poll() {
       return;
     }
     const since = answeredAt === 0 ? '' : ' for ' + duration((Date.now() - answeredAt) / 1000);
-    setText('pulse', `no answer${since} (${error.message}): see whether the guard runs; asked again each second`);
+    setText('pulse', `no answer${since} (${error.message}): check whether the guard is running; retrying every second`);
     byId('pulse').className = 'lost';
   }
   setTimeout(poll, TRIES_EVERY);
@@ -148,7 +148,7 @@ function showRedis({redis, nodes}) {
     return;
   }
   setText('tile-redis', up === null ? UNKNOWN : up ? 'up' : 'down');
-  setText('tile-redis-role', up === null ? 'not asked' : `${role ?? 'role unknown'}, ${state.replaceAll('_', ' ')}`);
+  setText('tile-redis-role', up === null ? 'not queried yet' : `${role ?? 'role unknown'}, ${state.replaceAll('_', ' ')}`);
 }
 
 function showTiles(status) {
@@ -233,8 +233,8 @@ function showProcess(status) {
     'Memory': bytes(status.process.resident_bytes),
     'Open descriptors': `${count(status.process.open_descriptors)} of ${count(status.process.descriptors_max)}`,
     'Clients by worker': status.workers.map((worker) => count(worker.clients)).join(', '),
-    'Reads not looked at': unseen.length > 0 ? unseen.join(', ') : 'none',
-    'Redis does not tell': untold?.why ? `${untold.why}; ${untold.hint}` : 'nothing',
+    'Unchecked reads': unseen.length > 0 ? unseen.join(', ') : 'none',
+    'Missing permissions': untold?.why ? `${untold.why}; ${untold.hint}` : 'none',
   };
   byId('process').replaceChildren(...Object.entries(facts).flatMap(
       ([name, text]) => [element('dt', {textContent: name}), element('dd', {textContent: text})]));

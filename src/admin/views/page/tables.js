@@ -97,7 +97,7 @@ function comparedCell(space) {
   return cell('Compared with Redis', {className: 'wide'}, ...(rows > 0 ? [badge('bad', `${count(rows)} hidden rows`)] : []),
               ...(late > 0 ? [badge('bad', `${count(late)} hidden just after the commit`)] : []),
               ...(space.unmatched ? [badge('warning', 'no read matches')] : []),
-              under(space.advice || 'nothing is looked at'));
+              under(space.advice || 'nothing is checked'));
 }
 
 function namespaceRow(name, space, before, seconds) {
@@ -139,7 +139,7 @@ function sourceRow(name, source) {
            ...(source.log_retained === null ? [] : [under(`${bytes(source.log_retained)} of its log kept for this guard`)]),
            ...(source.fleet_role === undefined ? [] : [under(fleetWords(source))]),
            ...(source.flush_transactions_per_hour > 0 ? [under(`flushed by ${count(source.flush_transactions_per_hour)} transactions in the last hour`)] : [])),
-      cell('Times lost', {className: 'number'}, count(source.losses)));
+      cell('Connection losses', {className: 'number'}, count(source.losses)));
 }
 
 function nodeRow(node) {
@@ -147,7 +147,7 @@ function nodeRow(node) {
   const state = {up: 'good', down: 'bad', never: 'warning'}[node.state];
   return row(
       cell('Node', {className: 'name wide'}, node.address),
-      cell('Port here', {className: 'number'}, node.port === null ? 'none' : String(node.port)),
+      cell('Guard port', {className: 'number'}, node.port === null ? 'none' : String(node.port)),
       cell('Role', {}, badge(role, node.role)),
       cell('Slots', {className: 'number'}, node.slots.toLocaleString('en')),
       cell('State', {}, badge(state, node.state === 'never' ? 'not tried' : node.state)),
@@ -160,7 +160,7 @@ function showNodes(nodes) {
 }
 
 function filterRow(filter) {
-  const words = filter.layers === 0 ? 'nothing in it yet' : filter.ready ? 'ready' : 'not known';
+  const words = filter.layers === 0 ? 'empty' : filter.ready ? 'ready' : 'unknown';
   return row(
       cell('Filter', {className: 'name wide'}, filter.key, under(filter.name === null || filter.name === filter.key ? filter.kind : `${filter.kind}, ${filter.name}`)),
       cell('State', {}, badge(filter.ready ? 'good' : 'warning', words)),
@@ -176,11 +176,11 @@ function showFilters(filters) {
     return;
   }
   const unshown = filters.count - filters.shown.filter((one) => one.layers > 0).length;
-  const log = filters.log === null ? [] : [`log ${filters.log.state}, entry ${filters.log.seq.toLocaleString('en')}, ${count(filters.log.waiting)} changes wait`];
+  const log = filters.log === null ? [] : [`log ${filters.log.state}, entry ${filters.log.seq.toLocaleString('en')}, ${count(filters.log.waiting)} changes waiting`];
   byId('filters-sum').textContent = [
     `${count(filters.count)} of ${count(filters.max_filters)} filters`, `${bytes(filters.bytes)} of ${bytes(filters.max_memory)}`,
     `${count(filters.items)} items`, `kept by ${filters.durability === 'redis' ? 'Redis' : 'this process'}`, ...log,
-    ...(unshown > 0 ? [`${count(unshown)} smaller ones not shown`] : [])].join('; ');
+    ...(unshown > 0 ? [`${count(unshown)} smaller filters not shown`] : [])].join('; ');
   renew(byId('filters'), filters.shown.map(filterRow));
 }
 
