@@ -245,7 +245,7 @@ TEST(AbsentReplyNames, that_do_not_exist_are_refused_with_their_place_and_the_ne
   const Ended missing = run_guard({"--check-config", "--config", file.string()});
   EXPECT_EQ(missing.exit_code, kConfiguration);
   EXPECT_THAT(missing.standard_error,
-              testing::StartsWith(file.string() + ":6:11: mode enforce needs absent_reply here"));
+              testing::StartsWith(file.string() + ":6:11: mode enforce requires absent_reply"));
   EXPECT_EQ(std::ranges::count(missing.standard_error, '\n'), 4);
   write_whole_file(file, start + "    absent_reply: dogpile\n");
   EXPECT_EQ(run_guard({"--check-config", "--config", file.string()}).exit_code, 0);

@@ -140,7 +140,7 @@ TEST_F(BadConfiguration, is_found_by_check_config_without_running) {
               testing::EndsWith(": valid, but guards nothing: it defines no namespaces and no "
                                 "filters; Redis was not contacted\n"));
   const Ended filters = run("filters: { allow_reserve: \"seen:{id}\" }\n", {"--check-config"});
-  EXPECT_THAT(filters.standard_output, testing::EndsWith(": fine; Redis was not contacted\n"));
+  EXPECT_THAT(filters.standard_output, testing::EndsWith(": valid; Redis was not contacted\n"));
   const Ended with_source = run(
       listen_on_taken_port() + "sources: { shop: { type: sqlite, path: /nonexistent/shop.db } }\n",
       {"--check-config"});
@@ -169,7 +169,7 @@ TEST_F(BadConfiguration, a_password_that_cannot_be_read_is_told_by_check) {
   write_whole_file(file, "word\n");
   const Ended good = run(yaml, {"--check-config"});
   EXPECT_EQ(good.standard_error, "");
-  EXPECT_THAT(good.standard_output, HasSubstr(": fine; "));
+  EXPECT_THAT(good.standard_output, HasSubstr(": valid; "));
 }
 
 TEST_F(BadConfiguration, shows_no_secret) {

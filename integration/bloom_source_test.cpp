@@ -162,10 +162,10 @@ TEST_F(BloomSource, where_changes_cannot_be_seen_it_is_read_again) {
 TEST_F(BloomSource, without_its_key_everything_passes) {
   start(kGoZero);
   ASSERT_TRUE(eventually([&] { return field("state") == "refused"; })) << guard_->log();
-  EXPECT_THAT(field("why"), HasSubstr("Redis has no filter under the key bloom:users in db 0"));
+  EXPECT_THAT(field("why"), HasSubstr("Redis has no filter at the key bloom:users in db 0"));
   EXPECT_FALSE(answers());
   fill();
-  EXPECT_TRUE(eventually([&] { return field("why").contains("may be being filled"); }));
+  EXPECT_TRUE(eventually([&] { return field("why").contains("may still be filling"); }));
   ASSERT_TRUE(comes_to_answer()) << "once it has stood still for a while; " << guard_->log();
   expect_members_pass();
   redis_.call({"DEL", "bloom:users"});
@@ -183,7 +183,7 @@ TEST_F(BloomSource, what_is_filled_anew_passes_until_it_is_whole_or_an_operator_
   redis_.call({"DEL", "bloom:users"});
   add(1);
   ASSERT_TRUE(eventually([&] { return field("state") == "loading"; })) << field("why");
-  EXPECT_THAT(field("why"), HasSubstr("14 bits set where it had"));
+  EXPECT_THAT(field("why"), HasSubstr("14 bits set, previously"));
   EXPECT_FALSE(answers());
   const auto asked = SteadyClock::now();
   EXPECT_EQ(guard_->call({"GUARD.REBUILD", "users"}), kOk);
@@ -196,12 +196,12 @@ TEST_F(BloomSource, another_number_of_bits_is_refused) {
   fill();
   start("type: bloom, format: go-zero, key: \"bloom:users\", bits: 900000, max_lag: 400ms");
   ASSERT_TRUE(eventually([&] { return field("state") == "refused"; })) << guard_->log();
-  EXPECT_THAT(field("why"), HasSubstr("it was made with another number of bits"));
+  EXPECT_THAT(field("why"), HasSubstr("it was created with another number of bits"));
   EXPECT_FALSE(answers());
   guard_->set_configuration(
       yaml("type: bloom, format: go-zero, key: \"bloom:users\", bits: 1200000, max_lag: 400ms"));
   guard_->send_signal(SIGHUP);
-  ASSERT_TRUE(eventually([&] { return field("why").contains("it was made with fewer bits"); }))
+  ASSERT_TRUE(eventually([&] { return field("why").contains("it was created with fewer bits"); }))
       << field("why");
   EXPECT_FALSE(answers());
   guard_->set_configuration(yaml(kGoZero));
@@ -259,7 +259,7 @@ TEST_F(BloomSource, redisson_tells_its_shape_itself) {
   };
   start("type: bloom, format: redisson, key: users, max_lag: 400ms");
   ASSERT_TRUE(eventually([&] { return field("state") == "refused"; })) << guard_->log();
-  EXPECT_THAT(field("why"), HasSubstr("{users}:config does not say size"));
+  EXPECT_THAT(field("why"), HasSubstr("{users}:config lacks size"));
   config("1000000");
   for (std::uint64_t id = 0; id < kMembers; ++id) {
     put(id);

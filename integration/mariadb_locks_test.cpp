@@ -77,7 +77,7 @@ TEST_F(MariaDbLocks, of_a_table_that_is_read_are_let_go_when_somebody_waits) {
   guard_->send_signal(SIGCONT);
   alter.join();
   EXPECT_TRUE(eventually([this] {
-    return is_logged("somebody waits for a lock on table `second`");
+    return is_logged("a session is waiting for a lock on table `second`");
   })) << guard_->log();
   EXPECT_TRUE(becomes_absent("second:3000001")) << guard_->log();
   EXPECT_FALSE(is_absent("second:3000000"));

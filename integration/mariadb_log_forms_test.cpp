@@ -247,7 +247,8 @@ TEST_F(MariaDbLogForms,
   prepare("late", "3");
   run("ALTER TABLE user ADD COLUMN more INT");
   EXPECT_TRUE(eventually([this] {
-    return guard_->log().find("an XA transaction that the log has ended is not done yet") !=
+    return guard_->log().find(
+               "an XA transaction that has ended in the log is not finished on the server yet") !=
            std::string::npos;
   })) << guard_->log();
   EXPECT_EQ(not_absent().size(), kLargest + 1U) << "all pass meanwhile";

@@ -342,14 +342,13 @@ TEST_F(MariaDbSource, strict_start_says_all_that_is_refused_with_the_sql_that_he
                    "listen: unix:" + (folder / "guard.sock").string() + "\n" + text);
   const Ended ended = run_guard({"--config", (folder / "guard.yaml").string(), "--strict-start"});
   EXPECT_EQ(ended.exit_code, 78) << ended.standard_error;
-  for (const char* const words :
-       {"GRANT BINLOG MONITOR ON *.* TO 'nobody'@'localhost'",
-        "`loose` has no primary key",
-        ("column `name` (varchar(9)) has the collation utf8mb4_lithuanian_ci, by which different "
-         "letters"),
-        "column `id` stands for two placeholders",
-        "where: column `name` (varchar(40)) has the character set latin1",
-        "deletes: trusted needs keys of which no two rows have the same"}) {
+  for (const char* const words : {"GRANT BINLOG MONITOR ON *.* TO 'nobody'@'localhost'",
+                                  "`loose` has no primary key",
+                                  ("column `name` (varchar(9)) has the collation "
+                                   "utf8mb4_lithuanian_ci, in which different letters"),
+                                  "column `id` is used for two placeholders",
+                                  "where: column `name` (varchar(40)) has the character set latin1",
+                                  "deletes: trusted requires that no two rows have the same key"}) {
     EXPECT_NE(ended.standard_error.find(words), std::string::npos)
         << words << " in " << ended.standard_error;
   }

@@ -124,7 +124,7 @@ TEST_F(MySqlQuestions, of_an_old_log_that_has_begun_anew_notice_that_it_has_gone
     questions_.want();
     return probe_->has_ended();
   }));
-  EXPECT_THAT(probe_->why(), HasSubstr("gone back to binlog.000002"));
+  EXPECT_THAT(probe_->why(), HasSubstr("went back to binlog.000002"));
 }
 
 // So its places are not reached by a stream of before; a short question rests on that.

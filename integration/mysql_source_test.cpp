@@ -88,7 +88,7 @@ TEST_F(MySqlSource, goes_on_behind_a_restart) {
 TEST_F(MySqlSource, proves_nothing_while_it_is_read_only) {
   run("SET GLOBAL super_read_only = 1");
   EXPECT_TRUE(becomes_present("user:9999"));
-  EXPECT_THAT(guard_->log(), testing::HasSubstr("the server is read-only, and no replica"));
+  EXPECT_THAT(guard_->log(), testing::HasSubstr("the server is read-only but not a replica"));
   run("SET GLOBAL read_only = 0");
   EXPECT_TRUE(becomes_absent("user:9999")) << guard_->log();
   EXPECT_EQ(loads(), 1U) << guard_->log();

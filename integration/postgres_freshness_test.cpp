@@ -141,8 +141,7 @@ TEST_F(PostgresFreshness, ends_with_a_commit_that_a_guard_may_not_have_flushed) 
   EXPECT_TRUE(eventually([this] { return !is_answering(); })) << "nothing is proven";
   EXPECT_TRUE(eventually([this] {
     return client_->call({"GUARD.INFO"})
-        .contains(
-            "state:following\r\nwhy:the server's log cannot be flushed for reads that wait: ");
+        .contains("state:following\r\nwhy:cannot flush the server's log for waiting reads: ");
   })) << client_->call({"GUARD.INFO"});
   run("SET synchronous_commit = on");
   insert();

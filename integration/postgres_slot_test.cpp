@@ -209,7 +209,7 @@ TEST_F(PostgresSlot, is_one_guards_at_a_time) {
   ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();
   const GuardProcess second = GuardProcess::on_port(yaml);
   ASSERT_TRUE(eventually([&] {
-    return second.call({"GUARD.INFO"}).contains("slot mine is in use: another guard has it");
+    return second.call({"GUARD.INFO"}).contains("slot mine is in use: by another guard");
   })) << second.log();
   EXPECT_EQ(second.call({"GET", "user:5000"}), kNil);
   guard_.reset();

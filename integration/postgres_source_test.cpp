@@ -188,9 +188,9 @@ TEST_F(PostgresSource, has_keys_of_an_encoding_that_takes_two_characters_for_one
     return run_guard({"plan", "--config", file("listen: 127.0.0.1:1\n" + in_japan(keys, table))})
         .standard_error;
   };
-  EXPECT_THAT(refusal("tag:{name}", "tag"), HasSubstr("in place of {name} write {name|ci}"));
+  EXPECT_THAT(refusal("tag:{name}", "tag"), HasSubstr("instead of {name} write {name|ci}"));
   EXPECT_THAT(refusal("tag:{name|ci}", "tag, where: \"kind <> '\u00A6'\""),
-              HasSubstr("write that in the condition"));
+              HasSubstr("use that spelling in the condition"));
   GuardedPostgres::start(in_japan("tag:{name|ci}", "tag"));
   ASSERT_TRUE(becomes_absent("tag:none")) << guard_->log();
   for (const char* const key : {"tag:a\u00A6b", "tag:a\uFFE4b", "tag:plain"}) {
@@ -254,7 +254,8 @@ TEST_F(PostgresSource, lets_go_of_what_is_not_a_table_of_a_pattern_any_more) {
   EXPECT_TRUE(becomes_absent("part:3")) << guard_->log();
 
   run("CREATE VIEW user_view AS SELECT 5 AS id");
-  EXPECT_TRUE(passes_for_want_of("no table but a view")) << guard_->call({"GUARD.INFO", "parts"});
+  EXPECT_TRUE(passes_for_want_of("not a table but a view"))
+      << guard_->call({"GUARD.INFO", "parts"});
   run("DROP VIEW user_view");
   EXPECT_TRUE(becomes_absent("part:9")) << guard_->call({"GUARD.INFO", "parts"});
 

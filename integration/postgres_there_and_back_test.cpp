@@ -384,7 +384,7 @@ TEST_F(PostgresServerChanges, the_server_that_has_taken_the_address_is_followed)
   link.lead_to({other.port()});
   other.session().run("INSERT INTO \"user\" VALUES (777)");
   expect_row_of(other, "user:777");
-  EXPECT_THAT(guard_->log(), HasSubstr("the address leads to another server now"));
+  EXPECT_THAT(guard_->log(), HasSubstr("the address now leads to another server"));
   guard_.reset();  // before the link
 }
 

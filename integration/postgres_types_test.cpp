@@ -270,11 +270,10 @@ TEST_F(PostgresTypes, another_placeholder_is_refused_before_anything_is_read) {
                         Guarded{.name = "days", .keys = "b:{v:numeric}", .table = "days"}.yaml()));
   const Ended planned = run_guard({"plan", "--config", folder_ / "asked.yaml"});
   EXPECT_EQ(planned.exit_code, 1);
-  EXPECT_THAT(
-      planned.standard_error,
-      HasSubstr("column \"v\" (uuid) can be found by several spellings of one value; in place "
-                "of {v} write {v:uuid}"));
-  EXPECT_THAT(planned.standard_error, HasSubstr("in place of {v:numeric} write {v:date}"));
+  EXPECT_THAT(planned.standard_error,
+              HasSubstr("column \"v\" (uuid) can be found by several spellings of one value; "
+                        "instead of {v} write {v:uuid}"));
+  EXPECT_THAT(planned.standard_error, HasSubstr("instead of {v:numeric} write {v:date}"));
 }
 
 TEST_F(PostgresTypes, why_another_spelling_passes_is_explained) {

@@ -92,7 +92,7 @@ class Refused : public GuardedMariaDb {
   }
   void restart_without_log() {
     restart_server({"--skip-log-bin"});
-    ASSERT_TRUE(eventually([this] { return has_logged("keeps no binary log"); })) << guard_->log();
+    ASSERT_TRUE(eventually([this] { return has_logged("has no binary log"); })) << guard_->log();
     EXPECT_EQ(state_of("user"), "refused");
   }
 };

@@ -162,7 +162,7 @@ TEST_F(ReloadWithPostgres, a_slot_that_nobody_goes_on_from_is_dropped) {
   EXPECT_TRUE(becomes_absent("user:5000")) << guard_->log();
   EXPECT_TRUE(slots_are("1", "1"));
   expect_followed("user", "6001");
-  EXPECT_EQ(count_in(guard_->log(), "is left behind"), 0U) << guard_->log();
+  EXPECT_EQ(count_in(guard_->log(), "was left on the server"), 0U) << guard_->log();
 }
 
 TEST_F(ReloadWithPostgres, other_credentials_go_on_at_the_slot_of_before) {

@@ -88,7 +88,7 @@ TEST_F(SourceAddress, the_server_that_has_taken_its_place_is_followed) {
   EXPECT_FALSE(is_absent(8000));
   others_->session().run("INSERT INTO user VALUES (8001)");
   EXPECT_TRUE(becomes_present(8001));
-  EXPECT_THAT(guard_->log(), testing::HasSubstr("the address leads to another server now"));
+  EXPECT_THAT(guard_->log(), testing::HasSubstr("the address now leads to another server"));
 }
 
 // The log of the one before says nothing more, and is read as far as the one before is proven.
@@ -146,7 +146,7 @@ TEST_F(SourceAddress, a_server_that_has_become_read_only_proves_nothing_until_it
   session.run("SET GLOBAL read_only = 1");
   EXPECT_TRUE(becomes_present(9999));
   EXPECT_FALSE(eventually([this] { return is_absent(9999); }, milliseconds(1500)));
-  EXPECT_THAT(guard_->log(), testing::HasSubstr("the server is read-only, and no replica"));
+  EXPECT_THAT(guard_->log(), testing::HasSubstr("the server is read-only but not a replica"));
   session.run("SET GLOBAL read_only = 0");
   EXPECT_TRUE(becomes_absent(9999)) << guard_->log();
   EXPECT_EQ(loads(), loads_before) << guard_->log();

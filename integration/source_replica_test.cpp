@@ -224,7 +224,7 @@ TEST_F(SourceReplica, hides_no_row_that_a_server_has_replicated_for_a_moment) {
 
 // As at the start, whichever comes first: the word, or the primary.
 TEST_F(SourceReplica, is_refused_in_words_once_a_reload_has_made_its_namespace_strict) {
-  constexpr auto kWords = "cannot serve consistency: strict; set consistency: max_lag";
+  constexpr auto kWords = "does not support consistency: strict; set consistency: max_lag";
   start_replica();
   const auto with = [&](const std::string& consistency) {
     return Configuration{.upstream = redis_->address(),
@@ -239,7 +239,7 @@ TEST_F(SourceReplica, is_refused_in_words_once_a_reload_has_made_its_namespace_s
   };
   const auto is_refused = [&] {
     const std::string info = client_->call({"GUARD.INFO"});
-    return info.contains("\r\nstate:refused\r\nwhy:the server cannot be followed: ") &&
+    return info.contains("\r\nstate:refused\r\nwhy:cannot follow the server: ") &&
            info.contains(kWords);
   };
   guard_.emplace(GuardProcess::on_port(with("max_lag")));

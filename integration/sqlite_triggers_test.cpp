@@ -164,7 +164,7 @@ TEST(TriggersOfTheOperator, are_asked_for_by_a_strict_start_printed_and_then_fol
   const Ended other = run_guard({"triggers", "--config", file.string(), "--source", "stock"});
   EXPECT_EQ(other.exit_code, kConfiguration);
   EXPECT_THAT(other.standard_error,
-              HasSubstr("stock is no source of type sqlite with follow: triggers"));
+              HasSubstr("stock is not a source of type sqlite with follow: triggers"));
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ OddThings numbers() {
               "has the character set ucs2"),
       refused("a text that pads",
               "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
-              "by which trailing spaces do not count"),
+              "in which trailing spaces are ignored"),
   };
 }
 

@@ -81,7 +81,7 @@ std::string_view describe(DecodeError error) {
     case DecodeError::truncated:
       return "a field reaches beyond the event";
     case DecodeError::trailing_bytes:
-      return "bytes are left behind the last field";
+      return "extra bytes follow the last field";
     case DecodeError::malformed:
       return "a field has a value that no server writes";
     case DecodeError::too_large:
@@ -89,16 +89,16 @@ std::string_view describe(DecodeError error) {
     case DecodeError::decompression_failed:
       return "the event cannot be decompressed";
     case DecodeError::unknown_table:
-      return "rows came without a fitting table map";
+      return "rows arrived without a matching table map";
     case DecodeError::old_temporal:
-      return "the table has a TIME, DATETIME or TIMESTAMP column in the format of before MariaDB "
+      return "the table has a TIME, DATETIME or TIMESTAMP column in the format used before MariaDB "
              "10.1";
     case DecodeError::no_text_form:
-      return "the column's type has no text that can be told from the log";
+      return "the text of the column's type cannot be derived from the log";
     case DecodeError::signedness_unknown:
-      return "whether the integer column is unsigned is not known";
+      return "the log does not specify whether the integer column is unsigned";
     case DecodeError::charset_unknown:
-      return "whether the column is CHAR or BINARY is not known";
+      return "the log does not specify whether the column is CHAR or BINARY";
     case DecodeError::no_such_column:
       return "the table has no such column";
   }

@@ -17,15 +17,15 @@ std::string_view text_of(Reason reason) {
     case Reason::truncated:
       return "a field reaches beyond the message";
     case Reason::trailing_bytes:
-      return "bytes are left behind the last field";
+      return "extra bytes follow the last field";
     case Reason::malformed:
       return "a field has a value that no server writes";
     case Reason::too_large:
       return "it has more columns, or a longer name, than PostgreSQL can have";
     case Reason::unknown_type:
-      return "its type is not known";
+      return "its type is unknown";
     case Reason::not_asked_for:
-      return "it is part of a transaction that has not ended, which was not asked for";
+      return "it is part of a transaction in progress, which the guard did not request";
   }
   return "unknown error";
 }

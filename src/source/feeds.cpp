@@ -129,7 +129,7 @@ void Feed::refuse(State state, std::string_view why) {
 
 void Feed::report_mended() {
   if (state_ == State::refused) {
-    report(State::loading, "it is not refused any more: reading its rows");
+    report(State::loading, "access is no longer refused: reading the rows");
   }
 }
 
@@ -219,7 +219,7 @@ void Feed::prove(TimePoint at) {
 
 void Feed::report_if_stale(TimePoint now) {
   if (state_ == State::ready && proven_at_ && now - *proven_at_ > max_lag_) {
-    report(State::lagging, "the source has not proven for longer than max_lag that it is current");
+    report(State::lagging, "no proof within max_lag that the filter is up to date with the source");
   }
 }
 
@@ -310,10 +310,10 @@ void Feeds::set_tables(const Target& target, std::span<const std::string> tables
   target.parts.reclaim();
   std::string why;
   if (!are_all_in) {
-    why = "there are " + std::to_string(tables.size()) + " tables, more than " +
+    why = "the pattern matches " + std::to_string(tables.size()) + " tables, and the maximum is " +
           std::to_string(filter::LiveParts::kPartsMax);
   } else if (tables.empty()) {
-    why = "no table matches yet";
+    why = "no table matches the pattern yet";
   }
   report(target, why);
 }
@@ -325,7 +325,8 @@ void Feeds::report(const Target& target, const std::string& why, State state) {
     reported = why;
     const State now = why.empty() ? State::loading : state;
     target.parts.set_state_without_tables(now, why);
-    observer_->on_state(target.settings.name, now, why.empty() ? "its tables are known now" : why);
+    observer_->on_state(
+        target.settings.name, now, why.empty() ? "its tables have been listed" : why);
   }
 }
 

@@ -21,19 +21,18 @@ std::expected<std::optional<RowHash::Hashed>, std::string> RowHash::operator()(
 
 std::string RowHash::isolated_text(std::span<const std::optional<std::string_view>> values) const {
   return target_.keyspace.row_text(target_.ns, values) +
-         " is isolated: under |ci and :uuid the database may take other texts for it, or its keys "
-         "carry different values, so look-ups that could be it pass";
+         " is isolated: with |ci or :uuid the database may consider other texts equal to it, or "
+         "its keys carry different values, so look-ups that could match it pass";
 }
 
 std::string RowHash::too_many_isolated_text(std::span<const std::optional<std::string_view>> values,
                                             std::size_t rows_max) const {
   return target_.keyspace.row_text(target_.ns, values) + " is one of more than " +
          std::to_string(rows_max) +
-         " with other than printable ASCII under |ci or :uuid, which the database may take for "
-         "other texts, or with keys that carry different values; give the column a binary "
-         "collation "
-         "(utf8mb4_nopad_bin, or utf8mb4_0900_bin in MySQL) and leave |ci out, or give it an "
-         "integer type";
+         " isolated rows: their text under |ci or :uuid is not printable ASCII, so the database "
+         "may consider other texts equal to it, or their keys carry different values; give the "
+         "column a binary collation (utf8mb4_nopad_bin, in MySQL utf8mb4_0900_bin) and remove |ci, "
+         "or use an integer column";
 }
 
 FilterLoad::FilterLoad(const Target& target, std::string name, Observer& observer, Clock clock)
@@ -61,7 +60,7 @@ Intake FilterLoad::begin(std::uint64_t rows_expected, filter::DeleteMode deletes
     next_ = std::make_unique<filter::CuckooFilter>(sizing, target_.parts.secret());
   } catch (const std::bad_alloc&) {  // the rest of the product can go on without this filter
     why_refused_ =
-        "there is not enough memory for a filter of " + std::to_string(sizing.capacity()) + " rows";
+        "not enough memory for a filter of " + std::to_string(sizing.capacity()) + " rows";
     return Intake::refused;
   }
   return Intake::taken;

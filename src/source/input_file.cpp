@@ -35,10 +35,9 @@ std::expected<FileStamp, std::string> stamp_of_path(const std::string& path) {
   struct stat status{};
   if (stat(path.c_str(), &status) != 0) {
     if (errno == ENOENT) {
-      return std::unexpected("there is no file " + path);
+      return std::unexpected("no such file: " + path);
     }
-    return std::unexpected("cannot look at " + path + ": " +
-                           std::generic_category().message(errno));
+    return std::unexpected("cannot access " + path + ": " + std::generic_category().message(errno));
   }
   if (!S_ISREG(status.st_mode)) {
     return std::unexpected(path + " is not a regular file");
@@ -85,7 +84,7 @@ void InputFile::rewind() const {
 std::expected<FileStamp, std::string> InputFile::stamp() const {
   struct stat status{};
   if (fstat(descriptor_, &status) != 0) {
-    return std::unexpected(failure("cannot look at", path_));
+    return std::unexpected(failure("cannot access", path_));
   }
   return stamp_of(status);
 }
@@ -125,7 +124,7 @@ std::expected<InputFile, Snapshot> SettledFile::open() {
   };
   const auto still_for = clock_() - stamp_since_;
   if (still_for < kSettle) {
-    return unclear(" may still be being written");
+    return unclear(" may still be written to");
   }
   auto file = InputFile::open(path_);
   if (!file) {
@@ -137,7 +136,7 @@ std::expected<InputFile, Snapshot> SettledFile::open() {
   }
   if (file->is_open_for_writing() && still_for < kSettleWhileOpen) {
     return unclear(
-        " is open for writing: it is read once it has stood still for 5 s, or is closed");
+        " is open for writing: the guard reads it when it has been closed, or unchanged for 5 s");
   }
   return *std::move(file);
 }

@@ -7,7 +7,7 @@ namespace cuckooguard::source {
 RowAnswer RowLookup::ask(std::uint32_t ns, std::string_view identity, const std::stop_token& stop) {
   const auto target = std::ranges::find(targets_, ns, &Target::ns);
   if (target == targets_.end()) {
-    return {.why = "not a namespace of this source"};
+    return {.why = "the namespace does not belong to this source"};
   }
   const Has has = look(*target, identity, stop);
   if (!has) {

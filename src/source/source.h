@@ -110,7 +110,8 @@ class Source : boost::noncopyable {
   virtual RowAnswer look_up_row(std::uint32_t /*ns*/,
                                 std::string_view /*identity*/,
                                 const std::stop_token& /*stop*/) {
-    return {.presence = RowPresence::unknown, .why = "this type of source is not asked for rows"};
+    return {.presence = RowPresence::unknown,
+            .why = "this type of source does not support row look-ups"};
   }
 };
 

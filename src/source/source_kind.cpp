@@ -124,8 +124,9 @@ void Rescan::note_change(TimePoint now, Version version) {
   patient_until_ = std::max(now, not_before_) + load_time_;
   feeds_.each(&Feed::report,
               proven_ ? State::loading : State::lagging,
-              proven_ ? "rows have changed: reading them again"
-                      : "rows changed while they were read: reading them again after a pause");
+              proven_
+                  ? "rows have changed: reading them again"
+                  : "rows changed while they were being read: reading them again after a pause");
 }
 
 Rescan::Duration Rescan::pause_after_miss() const {
@@ -199,8 +200,8 @@ Rescan::Duration Rescan::look_for_lost() {
   if (sighting.kind == Sighting::Kind::lost) {
     return lose(sighting.why);
   }
-  feeds_.each(&Feed::report, State::loading, "the rows can be read again");
-  status_.loading("the rows can be read again");
+  feeds_.each(&Feed::report, State::loading, "the source is readable again");
+  status_.loading("the source is readable again");
   phase_ = Phase::changed;
   never_loaded_ = true;
   return Duration::zero();

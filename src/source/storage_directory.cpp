@@ -36,8 +36,9 @@ std::string way_to_make(const std::string& path, int error) {
   }
   const std::string process = filter::ids_of_process();
   const std::size_t colon = process.find(':');
-  return ": this process is " + process + "; make it for that one: install -d -m 0700 -o " +
-         process.substr(0, colon) + " -g " + process.substr(colon + 1) + " " + path;
+  return ": this process runs as " + process +
+         "; create the directory for that user: install -d -m 0700 -o " + process.substr(0, colon) +
+         " -g " + process.substr(colon + 1) + " " + path;
 }
 
 bool is_plain(char byte) {
@@ -91,22 +92,23 @@ std::expected<StorageDirectory, std::string> StorageDirectory::open(
   std::error_code error;
   std::filesystem::create_directory(path, error);
   if (error || !std::filesystem::is_directory(path)) {
-    return std::unexpected(path + ": cannot be made a folder: " +
+    return std::unexpected(path + ": cannot create the directory: " +
                            (error ? error.message() + way_to_make(path, error.value())
-                                  : "something else has this name"));
+                                  : "a file with this name exists"));
   }
   const std::string lock_path = path + "/lock";
   filter::FileDescriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock.is_open()) {
     const int why = errno;
     return std::unexpected(
-        lock_path + ": cannot be opened: " +
+        lock_path + ": cannot open the file: " +
         filter::write_error(why, std::filesystem::exists(lock_path, error) ? lock_path : path));
   }
   if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
-    return std::unexpected(errno == EWOULDBLOCK
-                               ? path + " is in use by another process; give each its own folder"
-                               : lock_path + ": cannot be locked: " + reason(errno));
+    return std::unexpected(
+        errno == EWOULDBLOCK
+            ? path + " is in use by another process; give each process its own directory"
+            : lock_path + ": cannot lock the file: " + reason(errno));
   }
   const auto own_secret = TRY(filter::read_or_create_secret(path + "/secret"));
   const auto secret =
@@ -188,8 +190,8 @@ std::expected<void, std::string> StorageDirectory::remove_filters(std::string_vi
       entry.increment(error);
     }
   }
-  return error ? std::expected<void, std::string>(std::unexpected(
-                     path_ + ": what was kept cannot be removed: " + error.message()))
+  return error ? std::expected<void, std::string>(
+                     std::unexpected(path_ + ": cannot remove old files: " + error.message()))
                : std::expected<void, std::string>();
 }
 

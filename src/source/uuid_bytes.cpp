@@ -58,8 +58,8 @@ std::optional<std::string> why_not_text(const keyspace::Placeholder& placeholder
   if (placeholder.type == keyspace::ValueType::uuid || placeholder.rest) {
     return std::nullopt;
   }
-  return "has 16 bytes, as UUIDs are kept, where keys have text; write {" + placeholder.name +
-         ":uuid}, or {" + placeholder.name + ":rest} if keys have these bytes themselves";
+  return "stores UUIDs as 16 bytes, but keys contain text; write {" + placeholder.name +
+         ":uuid}, or {" + placeholder.name + ":rest} if keys contain the 16 bytes";
 }
 
 }  // namespace cuckooguard::source

@@ -247,9 +247,9 @@ TEST(MessageDecoder, names_the_byte_of_a_message_that_it_does_not_know) {
     EXPECT_EQ(error.type, static_cast<std::uint8_t>(type));
   }
   EXPECT_EQ(error_of("z"s), (DecodeError{.reason = Reason::unknown_type, .type = 'z'}));
-  EXPECT_EQ(describe(error_of("z"s)), "message 'z': its type is not known");
-  EXPECT_EQ(describe(error_of("\xfe"s)), "message 0xfe: its type is not known");
-  EXPECT_EQ(describe(error_of("\0"s)), "message 0x00: its type is not known");
+  EXPECT_EQ(describe(error_of("z"s)), "message 'z': its type is unknown");
+  EXPECT_EQ(describe(error_of("\xfe"s)), "message 0xfe: its type is unknown");
+  EXPECT_EQ(describe(error_of("\0"s)), "message 0x00: its type is unknown");
   EXPECT_EQ(error_of(""), DecodeError{});
 }
 

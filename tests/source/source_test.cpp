@@ -268,7 +268,7 @@ TEST(Source, a_file_that_goes_away_and_comes_back_is_followed_again) {
   ASSERT_TRUE(bench.witness.wait_for("users", State::ready));
   std::filesystem::remove(path);
   ASSERT_TRUE(bench.witness.wait_for("users", State::down));
-  EXPECT_THAT(bench.witness.last().why, HasSubstr("there is no file"));
+  EXPECT_THAT(bench.witness.last().why, HasSubstr("no such file"));
   EXPECT_FALSE(bench.lives[0].is_fresh(real_now()));
   const std::string next = directory.file("next.db");
   Writer(next).run(create_users(5000));
@@ -320,7 +320,7 @@ TEST(Source, what_cannot_be_read_is_told_to_whoever_asks_before_the_start) {
   const auto missing =
       sqlite::kKind.check(sqlite_settings(directory.file("app.db")), targets, real_now);
   ASSERT_EQ(missing.size(), 1U);
-  EXPECT_THAT(missing[0].what, HasSubstr("there is no file " + directory.file("app.db")));
+  EXPECT_THAT(missing[0].what, HasSubstr("no such file: " + directory.file("app.db")));
   Writer(directory.file("app.db")).run("CREATE TABLE user(id INTEGER PRIMARY KEY)");
   const auto renamed =
       sqlite::kKind.check(sqlite_settings(directory.file("app.db")), targets, real_now);

@@ -125,8 +125,8 @@ TEST_F(StorageOfAnother, is_refused_with_whose_it_is_who_this_is_and_what_to_do)
   ASSERT_FALSE(storage);
   const std::string process = ids(::geteuid(), ::getegid());
   EXPECT_EQ(storage.error(),
-            kept_ + "/lock: cannot be opened: Permission denied: " + kept_ + " belongs to " +
-                owner_ + " with mode 0555, and this process is " + process + "; " +
+            kept_ + "/lock: cannot open the file: Permission denied: " + kept_ + " belongs to " +
+                owner_ + " with mode 0555, and this process runs as " + process + "; " +
                 (process == owner_ ? "chmod u+rwX " : "chown -R " + process + " ") + kept_);
 }
 

@@ -41,7 +41,7 @@ std::string_view command_of(const foreign::Format& format) {
 std::expected<Chunk, BloomReading> chunk_of(resp::Value&& answer) {
   if (answer.list.size() != 2) {
     return std::unexpected(
-        BloomReading{.kind = Kind::refused, .why = "Redis's reply to SCANDUMP is no chunk"});
+        BloomReading{.kind = Kind::refused, .why = "Redis's reply to SCANDUMP is not a chunk"});
   }
   const resp::Value& at = answer.list[0];
   return Chunk{
@@ -92,8 +92,8 @@ std::expected<Dump, BloomReading> ask_dump(BloomKeySession& session,
     is_end = chunk.bytes.empty() || chunk.position == "0";
     const std::string next = chunk.position;
     if (!dump.take(position, std::move(chunk))) {
-      return std::unexpected(
-          BloomReading{.kind = Kind::refused, .why = "a filter of more than 4 GiB is not read"});
+      return std::unexpected(BloomReading{.kind = Kind::refused,
+                                          .why = "the filter is larger than 4 GiB, the maximum"});
     }
     position = next;
   }
@@ -109,7 +109,7 @@ BloomReading reading_of(const std::string& key, const foreign::Format& format, D
 }
 
 BloomReading unclear(const std::string& key) {
-  return {.kind = Kind::unclear, .why = key + " changes faster than it can be dumped"};
+  return {.kind = Kind::unclear, .why = key + " changes faster than the guard can dump it"};
 }
 
 }  // namespace

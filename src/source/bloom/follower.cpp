@@ -113,12 +113,12 @@ void BloomFollower::take(TimePoint at, FilterPointer filter) {
 
 std::string BloomFollower::why_not_yet(double set) const {
   if (most_set_ == 0) {
-    return "the filter has just come, and may be being filled: it counts once it has stood still "
-           "for 10 s, or after GUARD.REBUILD";
+    return "the filter has just appeared and may still be filling: the guard uses it when it has "
+           "not changed for 10 s, or after GUARD.REBUILD";
   }
   return fmt::format(
-      "the filter was made anew, and has {:.0f} bits set where it had {:.0f}: it counts once it "
-      "has as many, or has stood still for 10 s, or after GUARD.REBUILD",
+      "the filter was recreated and has {:.0f} bits set, previously {:.0f}: the guard uses it when "
+      "it has as many again, has not changed for 10 s, or after GUARD.REBUILD",
       set,
       most_set_);
 }
@@ -162,9 +162,8 @@ void BloomFollower::report_if_stale(TimePoint now) {
 
 std::string BloomFollower::why_too_slow() const {
   return fmt::format(
-      "the filter changes all the time, and takes {} to read, which is done a quarter of the time "
-      "at "
-      "most: with a max_lag of {} it would stay current",
+      "the filter changes all the time and takes {} to read, for which the guard spends at most a "
+      "quarter of the time: increase max_lag to {}",
       seconds_text(read_time_),
       seconds_text((kPauseAfterRead + 2) * read_time_ + timing_.reload + std::chrono::seconds(1)));
 }

@@ -90,7 +90,7 @@ BloomKeySession::Outcome<resp::Value> BloomKeySession::ask(
     return std::unexpected(Trouble{
         .kind = passes ? Kind::lost : Kind::refused,
         .why = fmt::format(
-            "Redis's reply to {} of the filter's key: {}", *command.begin(), answer->text)});
+            "Redis's reply to {} on the filter's key: {}", *command.begin(), answer->text)});
   }
   return *std::move(answer);
 }
@@ -98,7 +98,7 @@ BloomKeySession::Outcome<resp::Value> BloomKeySession::ask(
 BloomKeySession::Outcome<void> BloomKeySession::be_open() {
   if (!session_) {
     if (!open_) {
-      return std::unexpected(Trouble{.kind = Kind::lost, .why = "there is no Redis to ask"});
+      return std::unexpected(Trouble{.kind = Kind::lost, .why = "no Redis is configured"});
     }
     auto opened = open_(key_);
     if (!opened) {
@@ -112,10 +112,9 @@ BloomKeySession::Outcome<void> BloomKeySession::be_open() {
   const auto info = TRY(ask({"INFO", "replication"}));
   if (!info.text.contains("role:master")) {
     session_.reset();  // and perhaps its address leads elsewhere by then
-    return std::unexpected(Trouble{
-        .kind = Kind::refused,
-        .why = "Redis is a replica, and may lack what was added at its master: let upstream lead "
-               "to the master"});
+    return std::unexpected(Trouble{.kind = Kind::refused,
+                                   .why = "Redis is a replica and may lack items added on its "
+                                          "master: set upstream to the master"});
   }
   return {};
 }
@@ -178,7 +177,8 @@ BloomKeySession::Outcome<std::vector<resp::Value>> BloomKeySession::ask_at_once(
   }
   auto all = TRY(ask({"EXEC"}));
   if (all.list.size() != commands.size()) {
-    return std::unexpected(Trouble{.kind = Kind::unclear, .why = key_ + " cannot be read at once"});
+    return std::unexpected(
+        Trouble{.kind = Kind::unclear, .why = key_ + " cannot be read atomically"});
   }
   return std::move(all.list);
 }
@@ -198,7 +198,7 @@ BloomKeySession::Outcome<std::string> BloomKeySession::text(const std::stop_toke
   if (bytes > kStringBytesMax) {
     return std::unexpected(Trouble{
         .kind = Kind::refused,
-        .why = fmt::format("{} has {} bytes, more than a bitmap of Redis can have", key_, bytes)});
+        .why = fmt::format("{} has {} bytes, more than a Redis bitmap can have", key_, bytes)});
   }
   all.reserve(bytes);
   while (all.size() < bytes) {
@@ -210,7 +210,7 @@ BloomKeySession::Outcome<std::string> BloomKeySession::text(const std::stop_toke
         {"GETRANGE", key_, std::to_string(all.size()), std::to_string(all.size() + wanted - 1)}));
     if (chunk.text.size() != wanted) {
       return std::unexpected(
-          Trouble{.kind = Kind::unclear, .why = key_ + " was replaced while it was read"});
+          Trouble{.kind = Kind::unclear, .why = key_ + " was replaced while it was being read"});
     }
     all += chunk.text;
   }
@@ -219,8 +219,8 @@ BloomKeySession::Outcome<std::string> BloomKeySession::text(const std::stop_toke
 
 BloomKeySession::Trouble BloomKeySession::missing() const {
   return {.kind = Kind::refused,
-          .why = fmt::format("Redis has no filter under the key {} in db {}: the application has "
-                             "yet to fill it, or it has another name or db",
+          .why = fmt::format("Redis has no filter at the key {} in db {}: the application has not "
+                             "created it yet, or uses another key or db",
                              key_,
                              db_),
           .is_missing = true};
@@ -285,8 +285,8 @@ BloomReading BloomKeyOrigin::read(const std::stop_token& stop) {
 std::string BloomKeyOrigin::why_unclear() const {
   return settings_.key +
          (session_.sees_changes()
-              ? " changes faster than it can be read"
-              : " cannot be read as one filter: the guard's user may not run WATCH or CLIENT INFO");
+              ? " changes faster than the guard can read it"
+              : " cannot be read consistently: the guard's user may not run WATCH or CLIENT INFO");
 }
 
 BloomReading BloomKeyOrigin::read_once(const std::stop_token& stop) {
@@ -318,7 +318,7 @@ BloomReading BloomKeyOrigin::read_redisson(const std::stop_token& stop) {
   const auto shape = shape_of(*before);
   if (!shape) {
     return {.kind = Kind::refused,
-            .why = fmt::format("the hash {} does not say size and hashIterations: it is no "
+            .why = fmt::format("the hash {} lacks size and hashIterations: it is not an "
                                "RBloomFilter of Redisson, or tryInit() has not been called",
                                config_key),
             .is_missing = true};
@@ -333,7 +333,7 @@ BloomReading BloomKeyOrigin::read_redisson(const std::stop_token& stop) {
   }
   const auto shape_after = shape_of(*after);
   if (shape_after != shape) {
-    return {.kind = Kind::unclear, .why = settings_.key + " was made anew while it was read"};
+    return {.kind = Kind::unclear, .why = settings_.key + " was recreated while it was being read"};
   }
   return outcome_of(settings_.key, settings_.format->read(*std::move(bytes), *shape));
 }

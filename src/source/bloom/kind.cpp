@@ -106,7 +106,7 @@ BloomReading BloomFileOrigin::read(const std::stop_token& stop) {
   const auto size = static_cast<std::uint64_t>(stamp->bytes);
   if (size > kFileBytesMax) {
     return {.kind = Kind::refused,
-            .why = settings_.path + ": a filter of more than 16 GiB is not read"};
+            .why = settings_.path + ": the filter is larger than 16 GiB, the maximum"};
   }
   std::string bytes(size, '\0');
   std::span<char> left(bytes);
@@ -124,7 +124,7 @@ BloomReading BloomFileOrigin::read(const std::stop_token& stop) {
     left = left.subspan(*taken);
   }
   if (!left.empty() || file_.look().version != before.version) {
-    return {.kind = Kind::unclear, .why = settings_.path + " has changed while it was read"};
+    return {.kind = Kind::unclear, .why = settings_.path + " changed while it was being read"};
   }
   auto filter = settings_.format->read(std::move(bytes), settings_.stated());
   if (!filter) {

@@ -113,10 +113,10 @@ std::expected<FieldPlaces, std::string> field_places(const Target& target,
   if (!header) {
     if (placeholders.size() != 1) {
       return std::unexpected(
-          "the keys have several placeholders and a line holds one value; use format: csv");
+          "the keys have several placeholders, but a line has only one value; use format: csv");
     }
     if (!settings.where.columns().empty()) {
-      return std::unexpected("where: a line has no columns to choose by; use format: csv");
+      return std::unexpected("where: a line has no columns; use format: csv");
     }
     return FieldPlaces{.identity = {0}, .condition = {}};
   }

@@ -111,7 +111,7 @@ std::expected<std::size_t, std::string> RecordReader::take_plain(std::string_vie
   const std::size_t end = std::min(record.find(',', begin), record.size());
   fields_.push_back(record.substr(begin, end - begin));
   if (fields_.back().contains('"')) {
-    return std::unexpected(failure("a quote inside a field that does not begin with one"));
+    return std::unexpected(failure("a quote inside an unquoted field"));
   }
   return end;
 }
@@ -133,7 +133,7 @@ std::expected<std::size_t, std::string> RecordReader::take_quoted(std::string_vi
       continue;
     }
     if (at < record.size() && record[at] != ',') {
-      return std::unexpected(failure("text behind a closing quote"));
+      return std::unexpected(failure("text after a closing quote"));
     }
     fields_.push_back(unquoted_.emplace_back(std::move(field)));
     return at;

@@ -123,7 +123,7 @@ std::expected<std::optional<CheckpointFile>, std::string> read_checkpoint_file(
   }
   auto isolated = filter::IsolatedRows::parse(file.label.attachment);
   if (!isolated) {
-    return std::unexpected(path + ": its isolated rows cannot be read");
+    return std::unexpected(path + ": cannot read its isolated rows");
   }
   CheckpointFile found{.loaded = {.filter = std::move(file.filter),
                                   .largest_id = *largest_id,

@@ -53,7 +53,7 @@ class Definition {
 
 // What a file says of the log: its kind, a position, and the position's last group, a line each.
 inline constexpr std::size_t kResumeLines = 3;
-inline constexpr const char* kPositionUnreadable = ": its position cannot be read";
+inline constexpr const char* kPositionUnreadable = ": cannot read its position";
 
 template <class Log>
 struct Checkpoint {

@@ -163,7 +163,7 @@ class CheckpointWriter : boost::noncopyable {
     std::filesystem::remove(file, error);
     if (error) {
       settings_.observer.on_trouble(settings_.source,
-                                    file + ": cannot be removed: " + error.message());
+                                    file + ": cannot remove the file: " + error.message());
     }
   }
   // A table that has no file yet, or only one of a former run, needs the log as it is kept now.

@@ -63,7 +63,7 @@ enum class Visibility : std::uint8_t { visible, perhaps, not_yet };
 
 // Why a position counts no more.
 inline constexpr std::string_view kOtherLog =
-    "the server's log is not the one that was followed: it was begun anew, or lost its end";
+    "the server's log differs from the one followed so far: it was reset or truncated";
 
 struct TableEstimate {
   std::uint64_t rows = 0;     // an estimate

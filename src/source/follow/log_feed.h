@@ -314,7 +314,7 @@ class LogFeed final : public RowTarget<Log> {
   Done insert(const Mark& mark, const Transaction& transaction) override {
     if (!is_live_) {
       if (!pending_.add(mark, transaction)) {
-        return std::unexpected("more rows are changed than can be kept while a view is opened");
+        return std::unexpected("too many rows changed while the snapshot was being opened");
       }
       return {};
     }
@@ -356,7 +356,7 @@ class LogFeed final : public RowTarget<Log> {
         },
         [this](std::uint64_t hash) { erasures_.add_one(hash); });
     if (is_full) {
-      return std::unexpected("the table has grown beyond the filter while it was read");
+      return std::unexpected("the table outgrew the filter while it was being read");
     }
     return found_all(!is_missing);
   }
@@ -424,7 +424,7 @@ class LogFeed final : public RowTarget<Log> {
 
   static Done found_all(bool is_so) {
     if (!is_so) {
-      return std::unexpected("the log takes a row away that the filter does not have");
+      return std::unexpected("the log deletes a row that the filter does not contain");
     }
     return {};
   }
@@ -467,7 +467,7 @@ class LogFeed final : public RowTarget<Log> {
     insert_them();
     feed_.follow_growth();
     if (is_full) {
-      return std::unexpected("the filter is full: it is built again, larger");
+      return std::unexpected("the filter is full: rebuilding it with more room");
     }
     return found_all(!is_missing);
   }

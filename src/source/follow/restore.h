@@ -162,7 +162,7 @@ class Restore {
                              renewal_);
     if (!checkpoint) {
       settings_.observer.on_trouble(settings_.source,
-                                    checkpoint.error() + "; the table is read anew");
+                                    checkpoint.error() + "; reading the table again");
       return std::nullopt;
     }
     std::optional<Checkpoint<Log>>& found = *checkpoint;

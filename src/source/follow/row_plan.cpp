@@ -33,8 +33,9 @@ std::expected<void, std::string> distrusted(const RowPlan& plan,
     return {};
   }
   return std::unexpected(
-      "deletes: trusted needs keys of which no two rows have the same, and those of table " +
-      std::string(quoted_table) + " are no NOT NULL unique key of it; write deletes: exact");
+      "deletes: trusted requires that no two rows have the same key, but the key columns of "
+      "table " +
+      std::string(quoted_table) + " are not a NOT NULL unique key; use deletes: exact");
 }
 
 }  // namespace cuckooguard::source

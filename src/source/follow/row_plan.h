@@ -69,8 +69,9 @@ std::expected<void, std::string> choose_identity(Table& table,
       return std::unexpected(*why);
     }
     if (std::ranges::count(table.identity, place) > 0) {
-      return std::unexpected(std::string("column ") + quote + column.name + quote +
-                             " stands for two placeholders; each needs a column of its own");
+      return std::unexpected(
+          std::string("column ") + quote + column.name + quote +
+          " is used for two placeholders; map each placeholder to its own column");
     }
     table.identity.push_back(place);
   }

@@ -180,8 +180,8 @@ class ServerFollower : public Follower {
   Done turn_to(const std::string& identity) {
     const TimePoint now = clock_();
     if (left_ && left_->identity == identity && now - left_->at < kSeveralMax) {
-      return failed("the address leads to several servers: now to " + identity + ", before to " +
-                    identity_ + "; let each have an address of its own");
+      return failed("the address leads to several servers: now to " + identity +
+                    ", previously to " + identity_ + "; give each server its own address");
     }
     if (!identity_.empty()) {
       left_ = Left{.identity = identity_, .at = now};
@@ -197,7 +197,7 @@ class ServerFollower : public Follower {
   // An error if there are any.
   static Done judge(const std::vector<std::string>& refusals) {
     return refusals.empty() ? Done()
-                            : std::unexpected(Error::refusal("the server cannot be followed: " +
+                            : std::unexpected(Error::refusal("cannot follow the server: " +
                                                              text::joined(refusals, "; ")));
   }
   // `login`: of the server that is followed. `identity_of`: asks a connection which it is.
@@ -212,8 +212,8 @@ class ServerFollower : public Follower {
       if (found ? *found == followed : !found.error().is_refusal()) {
         return {};
       }
-      return std::unexpected(found ? "the address leads to another server now: to " + *found +
-                                         ", before to " + followed
+      return std::unexpected(found ? "the address now leads to another server: to " + *found +
+                                         ", previously to " + followed
                                    : found.error().what);
     };
     watch_ = std::make_unique<ServerWatch>(ask, settings_.max_lag, [this] { wake(); });

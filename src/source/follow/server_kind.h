@@ -55,7 +55,7 @@ class ServerRowLookup final : public RowLookup {
     return [followed = std::move(followed)]() -> std::invoke_result_t<Open> {
       auto server = followed->known();
       if (!server) {
-        return std::unexpected("no server is followed yet");
+        return std::unexpected("the guard does not follow a server yet");
       }
       server->login.timeout = kTimeout;
       return in_words(open_same_server(server->login, server->identity));
@@ -103,7 +103,7 @@ class ServerRowLookup final : public RowLookup {
         return true;
       }
     }
-    return std::unexpected("too many rows are equal to it");
+    return std::unexpected("too many rows compare equal to it");
   }
 
   Open open_;

@@ -81,9 +81,10 @@ class TableChanges {
       return std::unexpected(was ? is.error() : was.error());
     }
     if (!add(before, after, *was, *is)) {
-      return std::unexpected("a transaction changes rows of table `" + plan_->name +
-                             "` that are not as the log left them, or more than " +
-                             std::to_string(kTransactionRowsMax));
+      return std::unexpected(
+          "a transaction changes rows of table `" + plan_->name +
+          "` that differ from the log's last version of them, or changes more rows than " +
+          std::to_string(kTransactionRowsMax));
     }
     return {};
   }

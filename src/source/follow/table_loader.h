@@ -78,7 +78,7 @@ class TableLoader : boost::noncopyable {
   using Done = std::expected<void, Error>;
 
   static constexpr std::uint64_t kRowsPerStopCheck = 4096;
-  static constexpr std::string_view kLogIsNotRead = "the log is not being read";
+  static constexpr std::string_view kLogIsNotRead = "the log is not being followed";
 
   struct Planned {
     TableIndex index;
@@ -172,7 +172,7 @@ class TableLoader : boost::noncopyable {
   }
   Done settle(const Planned& planned, const View& view, const std::stop_token& stop) {
     if (!tables_.loads.view_is(planned.index, view, clock_())) {
-      return failed("too many rows were changed while a view was opened");
+      return failed("too many rows changed while the snapshot was being opened");
     }
     if (!tables_.loads.wait_until_past(view, stop)) {
       return failed(std::string(kLogIsNotRead));
@@ -180,9 +180,10 @@ class TableLoader : boost::noncopyable {
     tables_.loads.settle(planned.index);
     const Plan& plan = planned.rows->plan;
     if (planned.rows->feed.pending().has_settled() && !plan.key_is_readable) {
-      return failed("rows of table `" + plan.name +
-                    "` were changed while a view was opened, and its primary key has a column of a "
-                    "type by which they cannot be told in it (FLOAT, DOUBLE, UUID, say)");
+      return failed(
+          "rows of table `" + plan.name +
+          "` changed while the snapshot was being opened, and the type of a primary key column "
+          "(such as FLOAT, DOUBLE or UUID) does not allow matching them with its rows");
     }
     return {};
   }
@@ -220,7 +221,7 @@ class TableLoader : boost::noncopyable {
       const std::string read = std::to_string(rows);
       if (count != read) {
         return failed("the server counts " + count.value_or("no") + " rows of table `" + plan.name +
-                      "` and gave " + read);
+                      "` but returned " + read);
       }
     }
     return load.complete();
@@ -267,11 +268,12 @@ class TableLoader : boost::noncopyable {
       return "stopped";
     }
     if (tables_.loads.is_outdated(planned.index)) {
-      return "table `" + plan.name + "` has changed while it was read";
+      return "table `" + plan.name + "` changed while it was being read";
     }
     if (reader.is_somebody_waiting(plan)) {
-      return "somebody waits for a lock on table `" + plan.name +
-             "` that is held while it is read (to ALTER it, say): it is let go, and read again";
+      return "a session is waiting for a lock on table `" + plan.name +
+             "` that the guard holds while reading (for an ALTER, for example): releasing it and "
+             "reading again";
     }
     return std::nullopt;
   }

@@ -74,7 +74,7 @@ class TableSetListing {
     }
     state_.patterned.failed(state_.clock());
     state_.report_patterned(is_refused ? filter::State::refused : filter::State::unsynced,
-                            "its tables cannot be listed: " + std::string(why));
+                            "cannot list its tables: " + std::string(why));
   }
   // Those that are followed, and that this list lacks: while a definition is being carried out a
   // server may not list its table.
@@ -282,7 +282,7 @@ class TableSetCheckpoints {
     typename State::Lock lock(state_.mutex);
     const Pause pause(state_, lock);
     if (!state_.moved.wait_until(lock, until, [&] { return !has_erasures(index); })) {
-      return unwritable("the server has not committed what its log has");
+      return unwritable("the server has not committed all transactions in its log");
     }
     return can_be_kept(index) ? write_paused(lock, index, directory, source, server)
                               : unwritable("the table is out of step");
@@ -353,7 +353,7 @@ class TableSetCheckpoints {
         source, followed.feed->target().settings.name, followed.feed->table());
     const std::optional<typename Log::Group>& last = state_.applier->last_group();
     if (!last) {
-      return unwritable("nothing of the log has been seen");
+      return unwritable("no event of the log has arrived yet");
     }
     filter::FilterFileLabel label =
         checkpoint_label({.resume = Log::resume_text(state_.applier->position(), *last),

@@ -157,7 +157,7 @@ class TableSetLoads {
     state_.wait_for_pauses(lock);
     Place& followed = state_.tables[index];
     if (followed.next->is_out_of_step) {
-      return std::unexpected("the table has changed while it was read");
+      return std::unexpected("the table changed while it was being read");
     }
     if (state_.applier->is_expecting()) {
       return std::unexpected("the log is being resumed");

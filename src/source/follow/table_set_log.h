@@ -49,7 +49,7 @@ class TableSetLog {
     }
     if (std::exchange(state_.is_refused, false)) {
       state_.report_patterned(filter::State::loading,
-                              "it is not refused any more: looking for its tables");
+                              "access is no longer refused: listing its tables");
     }
     state_.proofs.begin_at(position);
     state_.why_void = {};
@@ -101,7 +101,7 @@ class TableSetLog {
       rows.feed.forget_committed();
       if (rows.feed.has_erasures() && log_of != state_.applier->log_of()) {
         state_.take_out_of_step(
-            rows, "rows were deleted on another server, which had not been seen to commit that");
+            rows, "rows were deleted on another server, whose commit had not been confirmed");
       }
     }
     state_.applier->reconnected(format, log_of);
@@ -121,7 +121,7 @@ class TableSetLog {
         return {};
       }
       if (state_.pauses == 0 && !is_any_load_full()) {
-        return std::unexpected("the server does not commit what its log has");
+        return std::unexpected("the server does not commit the transactions in its log");
       }
     }
     try {
@@ -213,7 +213,7 @@ class TableSetLog {
   // It means nothing any more, and nothing is proven until begin_at().
   void forget_position() {
     const std::scoped_lock lock(state_.mutex);
-    state_.make_void("the server has refused to be followed");
+    state_.make_void("the server refused access to its log");
     state_.patterned.begin_doubt();
   }
   // The source as a whole; behind forget_position().
@@ -237,7 +237,7 @@ class TableSetLog {
   using State = TableSetState<Log>;
   using Place = TablePlace<Log>;
 
-  static constexpr std::string_view kInPart = "a transaction may have been applied in part";
+  static constexpr std::string_view kInPart = "a transaction may have been applied only in part";
   static constexpr std::string_view kLacks =
       "the server has transactions that its log does not have (gtid_purged was set, or they were "
       "committed with sql_log_bin = 0)";
@@ -276,7 +276,7 @@ class TableSetLog {
   void check_view(const typename Log::Committed& committed, TableRows<Log>* rows) {
     if (rows != nullptr && !rows->is_out_of_step && rows->view &&
         rows->view->may_lack(committed, *state_.applier)) {
-      state_.take_out_of_step(*rows, "what was committed since may be missing in the view of it");
+      state_.take_out_of_step(*rows, "its snapshot may lack rows that were committed since");
     }
   }
   void erase_what_is(const typename Log::Committed& committed, Place& followed) {

@@ -252,7 +252,7 @@ struct TableSetState {
     }
     const auto whole = std::chrono::duration_cast<std::chrono::seconds>(*pause);
     Reread next{.pause = *pause,
-                .why = std::string(why) + "; this comes too often: the table is read again in " +
+                .why = std::string(why) + "; this happens too often: reading the table again in " +
                        std::to_string(whole.count()) + " s"};
     followed.feed->warn(next.why);
     return next;

@@ -29,8 +29,8 @@ std::string subject(const Column& column) {
 
 // Of a column that does not compare bytes.
 std::string blurred(const Column& column) {
-  return subject(column) + "has the collation " + column.collation + ", by which " +
-         (column.collation.ends_with("_bin") ? "trailing spaces do not count"
+  return subject(column) + "has the collation " + column.collation + ", in which " +
+         (column.collation.ends_with("_bin") ? "trailing spaces are ignored"
                                              : "different bytes can be equal");
 }
 
@@ -42,8 +42,8 @@ bool is_bits(const Column& column) {
 std::optional<std::string> unlike_a_number(const Column& column, const keyspace::ColumnUse& use) {
   for (const std::string_view literal : use.literals) {
     if (!keyspace::canonical_int64(literal) && !keyspace::canonical_uint64(literal)) {
-      return subject(column) + "is compared as a number, and '" + std::string(literal) +
-             "' is not one as the server prints it; write it so";
+      return subject(column) + "is compared as a number, but '" + std::string(literal) +
+             "' is not written as the server prints numbers; write it that way";
     }
   }
   return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<std::string> incomparable(const Column& column, const keyspace::Co
     case ColumnKind::bytes:
       if (use.has_integers) {
         return subject(column) + "is text, which SQL compares with " +
-               std::string(use.literals.front()) + " as a number; put quotes around it";
+               std::string(use.literals.front()) + " as a number; quote the value";
       }
       if (!compares_bytes(column) && !use.only_excludes) {
         return blurred(column) + "; MODIFY it to " + column.charset +
@@ -66,7 +66,8 @@ std::optional<std::string> incomparable(const Column& column, const keyspace::Co
       }
       return std::nullopt;
     default:
-      return subject(column) + "has several spellings of one value; use an integer or text column";
+      return subject(column) +
+             "allows several spellings of one value; use an integer or text column";
   }
 }
 
@@ -135,14 +136,15 @@ bool folds_no_more_than_case(std::string_view collation) {
 std::optional<std::string> unreadable(const Column& column) {
   if (column.type() == ColumnKind::other) {
     return subject(column) +
-           "has a type whose text in the log cannot be told for certain; use an integer, CHAR, "
+           "has a type whose text cannot be derived reliably from the log; use an integer, CHAR, "
            "VARCHAR, BINARY, VARBINARY, DECIMAL or DATE column";
   }
   if (column.column_type.contains("zerofill")) {
-    return subject(column) + "is ZEROFILL, which only queries show and the log does not; ALTER it";
+    return subject(column) +
+           "is ZEROFILL, which queries show but the log does not; remove ZEROFILL with ALTER TABLE";
   }
   if (column.column_type.contains("compressed")) {
-    return subject(column) + "is stored COMPRESSED, and is so in the log; MODIFY it without";
+    return subject(column) + "is COMPRESSED, also in the log; remove COMPRESSED with MODIFY";
   }
   if (!column.charset.empty() &&
       !is_one_of(column.charset, {"utf8mb4", "utf8mb3", "utf8", "ascii"})) {
@@ -162,15 +164,15 @@ std::optional<std::string> ambiguous(const Column& column, const Placeholder& pl
       placeholder.type == ValueType::uuid && (type == ColumnKind::text || has_16_bytes);
   const bool is_date = type == ColumnKind::date && placeholder.type == ValueType::date;
   if (keyspace::is_of_own_type(placeholder.type) && !is_uuid && !is_date) {
-    return subject(column) + "is none that " + placeholder.text() +
-           " can be for: here that is :uuid for CHAR, VARCHAR and BINARY(16), and :date for DATE";
+    return subject(column) + "does not work with " + placeholder.text() +
+           ": use :uuid for CHAR, VARCHAR and BINARY(16), and :date for DATE";
   }
   const std::string name = placeholder.name + (placeholder.rest ? ":rest" : "");
   switch (type) {
     case ColumnKind::integer:
-      return subject(column) + "is compared as a number (007 finds 7) while {" + placeholder.name +
+      return subject(column) + "is compared as a number (007 finds 7), but {" + placeholder.name +
              "} compares bytes; write {" + placeholder.name + ":uint64}, or {" + placeholder.name +
-             ":int64} if there are negative ones";
+             ":int64} if it has negative values";
     case ColumnKind::decimal:
       return subject(column) +
              "can be found by several spellings of one value; use an integer or text column";
@@ -186,7 +188,7 @@ std::optional<std::string> ambiguous(const Column& column, const Placeholder& pl
       }
       if (!folds_no_more_than_case(column.collation)) {
         return subject(column) + "has the collation " + column.collation +
-               ", by which different letters can be equal; MODIFY it to utf8mb4_unicode_ci";
+               ", in which different letters can be equal; MODIFY it to utf8mb4_unicode_ci";
       }
       if (keyspace::is_folded(placeholder.type)) {
         return std::nullopt;
@@ -205,7 +207,7 @@ std::optional<std::string> ambiguous(const Column& column, const Placeholder& pl
 std::optional<std::string> undecidable(const Column& column, const keyspace::ColumnUse& use) {
   // No row would count; and of a DATE that is NOT NULL, SQL finds '0000-00-00' so.
   if (use.asks_is_null && !column.nullable) {
-    return subject(column) + "is NOT NULL, so that IS NULL never holds";
+    return subject(column) + "is NOT NULL, so IS NULL never matches";
   }
   if (!use.compares()) {
     return std::nullopt;
@@ -214,13 +216,13 @@ std::optional<std::string> undecidable(const Column& column, const keyspace::Col
     return unlike_a_number(column, use);
   }
   if (auto why = unreadable(column)) {
-    return *why + "; as it is, a condition can only ask IS NULL or IS NOT NULL of it";
+    return *why + "; without that, a condition can test it only with IS NULL or IS NOT NULL";
   }
   for (const std::string_view literal : use.literals) {
     if (literal.contains("\\")) {
       return subject(column) +
-             "is compared with a text that has a backslash, which SQL takes for an "
-             "escape; leave it out";
+             "is compared with a text that has a backslash, which SQL treats as an escape; remove "
+             "the backslash";
     }
   }
   return incomparable(column, use);

@@ -175,7 +175,7 @@ Error told_in_full(Error error, const Login& login, std::string_view password) {
                   error.what.substr(begin, database - begin);
   }
   if (error.code == kUserDenied && password.empty() && !login.password_file.empty()) {
-    error.what += ": " + login.password_file + " is empty or cannot be read";
+    error.what += ": " + login.password_file + " is empty or unreadable";
   }
   return error;
 }
@@ -359,7 +359,8 @@ Expected<std::optional<std::span<const std::byte>>> Connection::read_packet() {
     return std::nullopt;
   }
   if (bytes[0] != kOkPacket) {
-    return std::unexpected(Error{.code = 2027, .what = "a packet of an unknown kind"});
+    return std::unexpected(
+        Error{.code = 2027, .what = "the server sent a packet of an unknown type"});
   }
   return std::as_bytes(std::span(bytes + 1, size - 1));
 }

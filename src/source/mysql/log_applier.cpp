@@ -17,8 +17,7 @@ std::unexpected<std::string> refusal(std::string_view what, binlog::DecodeError 
   return std::unexpected(std::string(what) + ": " + std::string(binlog::describe(error)));
 }
 
-constexpr std::string_view kCrashed =
-    "the server has crashed since: its tables may not be what its log says";
+constexpr std::string_view kCrashed = "the server has crashed: its tables may differ from its log";
 
 // Whose numbers follow each other.
 bool are_of_one_kin(const LogGtid& a, const LogGtid& b) {
@@ -89,7 +88,7 @@ std::expected<void, std::string> FollowedTable::check(const binlog::TableLayout&
 std::expected<void, std::string> FollowedTable::rows(const binlog::Rows& rows) {
   if (!reader_) {
     return std::unexpected("the log has rows of table `" + plan().name +
-                           "` without its description");
+                           "` without describing the table");
   }
   if (const auto opened = reader_->open(rows); !opened) {
     return refusal("rows of table `" + plan().name + "`", opened.error());
@@ -131,7 +130,7 @@ std::expected<RowValues, std::string> FollowedTable::read(bool is_after, Values&
     if (value->state == Value::State::absent) {
       return std::unexpected("the log has rows of table `" + plan().name + "` without column `" +
                              plan().columns[needed()[i]].name +
-                             "`: SET GLOBAL binlog_row_image = FULL, in all sessions");
+                             "`: SET GLOBAL binlog_row_image = FULL, and reconnect all sessions");
     }
     if (value->state == Value::State::null) {
       values.emplace_back();
@@ -262,8 +261,8 @@ std::expected<bool, std::string> LogApplier::apply(std::string_view event) {
   }
   if (!place_.pass(*decoded)) {
     const LogPlace& now = place_.place();
-    return std::unexpected("the server's log goes back to an earlier file, to " + now.file +
-                           " at " + std::to_string(now.position));
+    return std::unexpected("the server's log jumped back to an earlier file: " + now.file + " at " +
+                           std::to_string(now.position));
   }
   if (std::holds_alternative<binlog::MariaDbTransaction>(decoded->body) ||
       std::holds_alternative<binlog::MySqlTransaction>(decoded->body)) {
@@ -305,7 +304,7 @@ LogApplier::Applied LogApplier::on(const binlog::MariaDbTransaction& begun) {
 LogApplier::Applied LogApplier::on(const binlog::MySqlTransaction& begun) {
   is_in_group_ = false;  // BEGIN comes as a QUERY
   if (begun.is_anonymous) {
-    put_all_out_of_step("the server has logged a transaction without a GTID");
+    put_all_out_of_step("the server logged a transaction without a GTID");
     gtid_.reset();
     return false;
   }
@@ -319,8 +318,8 @@ LogApplier::Applied LogApplier::begin(const LogGtid& gtid) {
   if (is_out_of_order(gtid)) {
     gtid_.reset();  // no checkpoint's position tells, either
     put_all_out_of_step(
-        "the log's GTIDs are out of order: let servers that write at once have a gtid_domain_id "
-        "each, or SET GLOBAL gtid_strict_mode = ON");
+        "the log's GTIDs are out of order: give each server that accepts writes its own "
+        "gtid_domain_id, or SET GLOBAL gtid_strict_mode = ON");
     is_covered_ = false;
   } else {
     is_covered_ = position_.covers(gtid);
@@ -364,7 +363,7 @@ LogApplier::Applied LogApplier::on(const binlog::Rows& rows) {
       continue;
     }
     if (!gtid_) {
-      put_out_of_step(*table, "the log has rows that belong to no transaction");
+      put_out_of_step(*table, "the log has rows outside of any transaction");
     } else if (const auto added = table->rows(rows); !added) {
       put_out_of_step(*table, added.error());
     }
@@ -407,7 +406,7 @@ LogApplier::Applied LogApplier::on(const binlog::Query& query) {
     case QueryKind::xa_prepare:
     case QueryKind::unknown:
       if (!is_covered_) {
-        put_all_out_of_step("the log has a statement instead of rows: " +
+        put_all_out_of_step("the log has a statement instead of row changes: " +
                             std::string(query.text.substr(0, 100)));
       }
       break;
@@ -438,12 +437,12 @@ LogApplier::Applied LogApplier::on(const binlog::TransactionPayload& payload) {
 }
 
 LogApplier::Applied LogApplier::on(const binlog::Incident&) {
-  put_all_out_of_step("the server has lost changes that it should have logged");
+  put_all_out_of_step("the server reports changes that it failed to log");
   return false;
 }
 
 LogApplier::Applied LogApplier::on(const binlog::Unknown&) {
-  put_all_out_of_step("the log has an event of an unknown kind");
+  put_all_out_of_step("the log has an event of an unknown type");
   return false;
 }
 
@@ -490,8 +489,8 @@ LogApplier::Applied LogApplier::advance(const LogGtid& gtid) {
         !is_covered_ && are_of_one_kin(each.gtid, gtid) && position_.covers(each.gtid);
     if (is_it ? !group.is_same_as(each) : is_past) {
       why_void_ = kOtherLog;
-      return std::unexpected("the server's log has another transaction " + text_of(each.gtid) +
-                             " than was followed: it was begun anew, or lost its end");
+      return std::unexpected("the server's log has a different transaction " + text_of(each.gtid) +
+                             " than the one applied earlier: the log was reset or truncated");
     }
   }
   const bool was_expecting = is_expecting();
@@ -579,8 +578,7 @@ LogApplier::Applied LogApplier::on(const binlog::XaPrepare& prepare) {
     return commit();
   }
   for (FollowedTable* const table : std::exchange(unread_, {})) {
-    put_out_of_step(*table,
-                    "rows of an XA transaction that it has not committed yet are unreadable");
+    put_out_of_step(*table, "an XA transaction that is not committed yet has unreadable rows");
   }
   PreparedTransactions::Rows rows{.tables = {}, .joins = tables_.joins()};
   for (FollowedTable* const table : tables_.all()) {
@@ -589,7 +587,7 @@ LogApplier::Applied LogApplier::on(const binlog::XaPrepare& prepare) {
     }
   }
   if (!is_covered_ && !prepared_.add(prepare.xid, std::move(rows))) {
-    put_all_out_of_step("too many XA transactions are prepared, or they have too many rows");
+    put_all_out_of_step("too many XA transactions are prepared, or they change too many rows");
   }
   return finish();
 }
@@ -602,7 +600,7 @@ LogApplier::Applied LogApplier::end_xa(const std::optional<binlog::Xid>& xid, bo
   if (commits && rows) {
     commit_prepared(*rows);
   } else if (commits) {
-    put_all_out_of_step("an XA transaction was committed whose rows were not seen");
+    put_all_out_of_step("an XA transaction was committed whose rows the guard has not seen");
   }
   return finish();
 }
@@ -637,7 +635,9 @@ void LogApplier::commit_prepared(const PreparedTransactions::Rows& rows) {
 void LogApplier::put_late_out_of_step(const PreparedTransactions::Rows& rows) {
   for (FollowedTable* const table : tables_.all()) {
     if (tables_.join_of(*table) > rows.joins && !tables_.is_waiting(*table)) {
-      put_out_of_step(*table, "an XA transaction was committed whose rows were not kept");
+      put_out_of_step(
+          *table,
+          "an XA transaction was committed whose rows the guard did not keep for this table");
     }
   }
 }

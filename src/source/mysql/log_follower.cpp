@@ -48,7 +48,7 @@ Expected<std::set<binlog::Xid>> wait_for_xa_commits(Connection& connection,
     std::erase_if(all, [&now](const binlog::Xid& xid) { return !now.contains(xid); });
   }
   if (std::ranges::any_of(all, [&](const auto& xid) { return is(xid, XaState::ended); })) {
-    return failed("an XA transaction that the log has ended is not done yet");
+    return failed("an XA transaction that has ended in the log is not finished on the server yet");
   }
   return all;
 }
@@ -331,7 +331,7 @@ void LogFollower::begin_probe(const Before& before) {
 
 Done LogFollower::follow_one(const std::stop_token& stop) {
   const std::optional<std::string_view> event = TRY(stream_->next());
-  return event ? apply(*event, stop) : failed("the server has ended its log");
+  return event ? apply(*event, stop) : failed("the server ended the log stream");
 }
 
 }  // namespace cuckooguard::source::mysql

@@ -119,7 +119,7 @@ struct TableReaderSettings {
 class TableReader final : public ServerReader<Log> {
  public:
   static constexpr std::string_view kUnsure =
-      "the server does not show the tables that its log has";
+      "the server does not show tables whose rows are in its log";
 
   using ServerReader::ServerReader;
   static Expected<TableReader> open(const Settings& settings);

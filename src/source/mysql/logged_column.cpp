@@ -166,8 +166,7 @@ std::optional<std::string> why_not_the_same(const Column& planned,
     return subject + std::string(name_of(logged.shape.type)) + " in the log";
   }
   if (!has_its_sign(planned, logged)) {
-    return subject + (logged.is_unsigned.value_or(false) ? "UNSIGNED" : "has a sign") +
-           " in the log";
+    return subject + (logged.is_unsigned.value_or(false) ? "UNSIGNED" : "signed") + " in the log";
   }
   if (!is_read) {
     return std::nullopt;

@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kNotTold = 2027;  // CR_MALFORMED_PACKET: the answer is not what was asked for
 
 Error not_told(const std::string& what) {
-  return {.code = kNotTold, .what = "the server does not tell " + what};
+  return {.code = kNotTold, .what = "the server does not report " + what};
 }
 
 Done begin(Connection& connection) {
@@ -71,7 +71,7 @@ Expected<Committed> committed(const Answer& status) {
     }
   }
   if (word.place.file.empty() || word.place.position == 0) {
-    return std::unexpected(not_told("which place in its log its engine has committed"));
+    return std::unexpected(not_told("up to which log position its storage engine has committed"));
   }
   return word;
 }
@@ -122,7 +122,7 @@ Expected<ReadView> open_current_view(const LogPosition& applied,
     }
     TRY(close());
   }
-  return failed("the server does not show what its log has");
+  return failed("the server does not show rows that its log has");
 }
 
 }  // namespace cuckooguard::source::mysql

@@ -103,7 +103,7 @@ Expected<LogPlace> log_end(const Record& status) {
   LogPlace end{.file = std::string(word(status, "File")),
                .position = text::leading_number(word(status, "Position"))};
   if (end.file.empty() || end.position == 0) {
-    return failed("the server does not tell where its log ends");
+    return failed("the server does not report the end of its log");
   }
   return end;
 }
@@ -149,37 +149,36 @@ std::vector<std::string> refusals(const Server& server) {
   std::vector<std::string> all;
   if (!server.has_log) {
     all.emplace_back(
-        "the server keeps no binary log, so its changes cannot be followed; start it with log_bin "
-        "and binlog_format = ROW");
+        "the server has no binary log, so the guard cannot follow its changes; start it with "
+        "log_bin and binlog_format = ROW");
   }
   if (server.log_format != "ROW") {
     all.push_back(
         "the server logs statements instead of rows (binlog_format = " + server.log_format +
-        "): SET GLOBAL binlog_format = ROW, in its configuration too, and let sessions "
-        "that are open reconnect");
+        "): SET GLOBAL binlog_format = ROW, also in its configuration file, and reconnect open "
+        "sessions");
   }
   if (!server.is_mariadb && server.gtid_mode != "ON") {
-    all.push_back(
-        "gtid_mode is " + server.gtid_mode +
-        ": SET GLOBAL enforce_gtid_consistency = ON; SET GLOBAL gtid_mode = OFF_PERMISSIVE; SET "
-        "GLOBAL gtid_mode = ON_PERMISSIVE; SET GLOBAL gtid_mode = ON, in its configuration too");
+    all.push_back("gtid_mode is " + server.gtid_mode +
+                  ": SET GLOBAL enforce_gtid_consistency = ON; SET GLOBAL gtid_mode = "
+                  "OFF_PERMISSIVE; SET GLOBAL gtid_mode = ON_PERMISSIVE; SET GLOBAL gtid_mode = "
+                  "ON, also in its configuration file");
   }
   if (server.is_replica && !server.logs_what_it_replicates) {
     all.emplace_back(
-        "the server is a replica that does not log what it replicates; start it with "
+        "the server is a replica that does not log replicated changes; start it with "
         "log_replica_updates (log_slave_updates), or follow the primary");
   }
   if (server.is_galera_node || server.is_group_member) {
-    all.push_back(
-        std::string("the server is ") +
-        (server.is_galera_node
-             ? "a node of a Galera cluster (wsrep_on = ON)"
-             : "a member of Group Replication (group_replication_group_name is set)") +
-        ": others may have committed what it has not, and nothing tells how much; follow a "
-        "server that is not part of a cluster");
+    all.push_back(std::string("the server is ") +
+                  (server.is_galera_node
+                       ? "a node of a Galera cluster (wsrep_on = ON)"
+                       : "a member of Group Replication (group_replication_group_name is set)") +
+                  ": other members may have committed transactions that it lacks, and the guard "
+                  "cannot detect which; follow a server that is not part of a cluster");
   }
   if (!server.databases_left_out.empty()) {
-    all.push_back("the server's log leaves out databases (binlog-do-db or binlog-ignore-db: " +
+    all.push_back("the server's log omits databases (binlog-do-db or binlog-ignore-db: " +
                   server.databases_left_out + "); start it without these settings");
   }
   std::vector<std::string> grants = server.missing_grants;
@@ -198,8 +197,8 @@ std::string account_sql(const config::MysqlSource& settings, std::string_view re
   const std::size_t end = at == std::string_view::npos ? at : refusal.find('\'', at + begin.size());
   const std::string account =
       end == std::string_view::npos ? begin + "%'" : std::string(refusal.substr(at, end + 1 - at));
-  return "If the password is right, the account is not; as an administrator, with that in place of "
-         "PASSWORD:\n"
+  return "If the password is correct, the account is missing or lacks grants. As an administrator, "
+         "with the password in place of PASSWORD:\n"
          "  CREATE USER IF NOT EXISTS " +
          account + " IDENTIFIED BY 'PASSWORD';\n  GRANT SELECT ON " +
          quoted_name(settings.database) + ".* TO " + account +
@@ -214,16 +213,16 @@ std::string_view replica_status_sql(bool is_mariadb) {
 
 std::string_view why_not_strict(bool is_replica) {
   if (is_replica) {
-    return "the server is a replica, which knows its lag in whole seconds only, so it cannot serve "
-           "consistency: strict; set consistency: max_lag, or follow the primary";
+    return "the server is a replica, which knows its lag only in whole seconds, so it does not "
+           "support consistency: strict; set consistency: max_lag, or follow the primary";
   }
   return {};
 }
 
 std::string_view why_read_only(const Standing& standing, bool is_replica) {
   if (standing.is_read_only && !is_replica) {
-    return "the server is read-only, and no replica: another may have taken its place (SET GLOBAL "
-           "read_only = 0, if not)";
+    return "the server is read-only but not a replica: another server may have replaced it as "
+           "primary (if not: SET GLOBAL read_only = 0)";
   }
   return {};
 }
@@ -282,7 +281,7 @@ Expected<std::string_view> standing_sql(Connection& connection) {
 Expected<Standing> standing_of(const Answer& answer, bool is_mariadb) {
   const std::size_t first = is_mariadb ? 1 : 0;
   if (answer.size() != 1 || answer.front().size() <= first) {
-    return failed("the server does not tell whether it is read-only");
+    return failed("the server does not report whether it is read-only");
   }
   const auto& row = answer.front();
   const std::string read_only = row[first].value_or("");

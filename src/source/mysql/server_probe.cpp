@@ -20,7 +20,7 @@ Expected<LogPosition> position_of(const std::optional<std::string>& text, bool i
   if (!position) {
     constexpr unsigned kMalformed = 2027;  // CR_MALFORMED_PACKET
     return std::unexpected(
-        Error{.code = kMalformed, .what = "the server does not tell how far its log is"});
+        Error{.code = kMalformed, .what = "the server does not report its log position"});
   }
   return *std::move(position);
 }
@@ -33,7 +33,7 @@ std::optional<std::string> first_value(const Answer& rows) {
 Done take_log_status(const Result& told, ServerProbe::Word& word) {
   const std::vector<Record> rows = Result(told).records();
   if (rows.size() != 1) {
-    return failed("the server does not tell how far its log is");
+    return failed("the server does not report its log position");
   }
   const auto set = rows.front().find("Executed_Gtid_Set");
   auto position = TRY(position_of(set == rows.front().end() ? std::nullopt : set->second, false));
@@ -103,8 +103,8 @@ Expected<Connection> open_same_server(const Login& login, std::string_view ident
   }
   const auto found = TRY(server_identity(*connection));
   if (found != identity) {
-    return failed("the address leads to several servers: now to " + found + ", before to " +
-                  std::string(identity) + "; let each have an address of its own");
+    return failed("the address leads to several servers: now to " + found + ", previously to " +
+                  std::string(identity) + "; give each server its own address");
   }
   return connection;
 }
@@ -144,10 +144,10 @@ std::expected<void, std::string> ServerProbe::prepare(Connection& connection) {
 
 std::string ServerProbe::why_not(const Standing& standing, const ReplicaLag& lag) const {
   if (standing.unlogged != settings_.standing.unlogged) {
-    return "the server has joined a cluster, or has replicated what is not in its log";
+    return "the server has joined a cluster, or has replicated changes that are not in its log";
   }
   if (lag.is_replica && !settings_.logs_what_it_replicates) {
-    return "the server has become a replica, and does not log what it replicates";
+    return "the server has become a replica and does not log replicated changes";
   }
   return std::string(why_read_only(standing, lag.is_replica));
 }
@@ -173,8 +173,8 @@ std::expected<ReplicaLag, std::string> ServerProbe::ask(Connection& connection, 
     lag = ask(connection, word, true);
   }
   if (lag && word.place < last_.place) {
-    return std::unexpected("the server's log has gone back to " + word.place.file + " at " +
-                           std::to_string(word.place.position) + ": it has begun anew");
+    return std::unexpected("the server's log went back to " + word.place.file + " at " +
+                           std::to_string(word.place.position) + ": it was reset");
   }
   last_ = word;
   return lag;
@@ -188,7 +188,7 @@ std::expected<ReplicaLag, std::string> ServerProbe::ask(Connection& connection,
   const Question question(is_whole, standing_sql_, log_status_sql_);
   auto answers = TRY(in_words(connection.ask_several(question.sql())));
   if (answers.size() != question.size()) {
-    return std::unexpected("the server does not answer all that it was asked");
+    return std::unexpected("the server did not answer all queries");
   }
   auto next = answers.begin();
   const ReplicaLag lag = replica_lag(std::move(*next++).records(), is_mariadb);
@@ -204,7 +204,7 @@ std::expected<ReplicaLag, std::string> ServerProbe::ask(Connection& connection,
   }
   if (is_whole && named_values(next++->rows) != settings_.upheavals) {
     return std::unexpected(
-        "the server has run a RESET or joined a cluster: its log may have begun anew");
+        "the server has run a RESET or joined a cluster: its log may have been reset");
   }
   if (is_whole) {
     whole_at_ = at;

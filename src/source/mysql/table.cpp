@@ -53,7 +53,7 @@ class Reader {
 
  private:
   static std::unexpected<std::string> not_understood() {
-    return std::unexpected(std::string("its SHOW CREATE TABLE is not understood"));
+    return std::unexpected(std::string("cannot parse its SHOW CREATE TABLE"));
   }
   void step() { word_ = words_.next(); }
   bool takes(std::string_view word) {
@@ -170,7 +170,7 @@ Planned<std::vector<ForeignKey>> ask_foreign_keys(Connection& connection, const 
   const auto shown = connection.ask("SHOW CREATE TABLE " + name);
   if (!shown && shown.error().code == kTableAccessDenied) {
     const auto account = own_account(connection);
-    return std::unexpected("of table `" + table.name + "` not all may be seen: GRANT SELECT ON " +
+    return std::unexpected("table `" + table.name + "` is only partly visible: GRANT SELECT ON " +
                            name + " TO " + account.value_or("the guard's user"));
   }
   if (!shown) {
@@ -189,11 +189,10 @@ std::expected<void, std::string> rows_change_unlogged(const TablePlan& table,
     const bool erases = key.on_delete == Action::erase;
     const bool changes = key.on_delete == Action::change || key.on_update == Action::change;
     if (erases || (changes && changes_what_is_read(table, key))) {
-      return std::unexpected(
-          "foreign key `" + key.name + "` of table `" + table.name + "` " +
-          (erases ? "deletes rows" : "changes what is read of rows") +
-          " with those of another table, which the log does not tell; make it ON DELETE "
-          "RESTRICT ON UPDATE RESTRICT");
+      return std::unexpected("foreign key `" + key.name + "` of table `" + table.name + "` " +
+                             (erases ? "deletes rows" : "changes key or condition columns") +
+                             " along with rows of another table, which the log does not record; "
+                             "change it to ON DELETE RESTRICT ON UPDATE RESTRICT");
     }
   }
   return {};
@@ -241,13 +240,13 @@ class Planner {
       table_.schema = row[3].value_or("");
       table_.name = wanted_;
       if (row[1] != "BASE TABLE") {
-        return std::unexpected("`" + table_.name + "` is no table but a " +
+        return std::unexpected("`" + table_.name + "` is not a table but a " +
                                lower_case(row[1].value_or("thing")) +
-                               ", which the log does not know; name the table behind it");
+                               ", which has no rows in the log; use its underlying table");
       }
       if (row[2] != "InnoDB") {
-        return std::unexpected("`" + table_.name + "` has the engine " + row[2].value_or("?") +
-                               ", without consistent reads: ALTER TABLE " +
+        return std::unexpected("`" + table_.name + "` uses the engine " + row[2].value_or("?") +
+                               ", which has no consistent reads: ALTER TABLE " +
                                quoted_name(table_.name) + " ENGINE = InnoDB");
       }
       return {};
@@ -258,7 +257,8 @@ class Planner {
   Planned<void> no_table() {
     const auto tables = TRY(connection_.ask(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"));
-    return std::unexpected("there is no table `" + wanted_ + "`, or no right to SELECT from it" +
+    return std::unexpected("table `" + wanted_ +
+                           "` does not exist, or the account has no SELECT grant on it" +
                            config::suggestion(wanted_, tables, first_of));
   }
 
@@ -317,7 +317,7 @@ class Planner {
     if (table_.primary_key.empty()) {
       return std::unexpected(
           "table `" + table_.name +
-          "` has no primary key, so that the log does not say which row has changed; add one");
+          "` has no primary key, so the log does not identify changed rows; add one");
     }
     table_.key_is_readable = std::ranges::none_of(table_.primary_key, [this](std::size_t place) {
       return key_text(table_.columns[place]) == KeyText::none;
@@ -372,7 +372,7 @@ class Planner {
       const std::size_t place = table_.condition_columns[i];
       if (table_.is_uuid(place) && table_.condition.use_of(i).compares()) {
         return std::unexpected("where: column `" + table_.columns[place].name +
-                               "` has UUIDs in 16 bytes, which a condition does not compare");
+                               "` stores UUIDs as 16 bytes, which a condition cannot compare");
       }
     }
     return {};
@@ -387,9 +387,9 @@ class Planner {
       return {};
     }
     return std::unexpected(
-        "the server logs rows without columns that did not change (binlog_row_image = " +
-        image.value_or("") + "), and of table `" + table_.name +
-        "` others than the primary key are needed: SET GLOBAL binlog_row_image = FULL");
+        "the server does not log unchanged columns of a row (binlog_row_image = " +
+        image.value_or("") + "), but for table `" + table_.name +
+        "` columns outside of the primary key are needed: SET GLOBAL binlog_row_image = FULL");
   }
 
   struct UniqueKey {
@@ -444,8 +444,8 @@ Expected<std::optional<std::string>> missing_grant(Connection& connection) {
   if (granted.value_or("0") != "0" && !revoked) {
     return std::nullopt;
   }
-  return "a pattern of tables needs a right to all of them, or those that the server does not show "
-         "would be missed: GRANT SELECT ON " +
+  return "a table pattern requires SELECT on all tables, because the server hides the others: "
+         "GRANT SELECT ON " +
          quoted_name(schema.value_or("")) + ".* TO " + grantee;
 }
 

@@ -76,7 +76,7 @@ Done prepare_scope(Connection& connection,
 
 Expected<CatalogScope> scope_of(const Answer& answer) {
   if (answer.size() != 1 || answer.front().size() != 4) {
-    return failed("the server does not tell what its catalog has");
+    return failed("the server does not report its catalog");
   }
   const auto& row = answer.front();
   return CatalogScope{.schema = row[0].value_or(""),

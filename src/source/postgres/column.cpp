@@ -33,7 +33,7 @@ std::string subject(const Column& column) {
 
 std::string blurred(const Column& column) {
   return subject(column) +
-         "has a nondeterministic collation, by which different bytes can be equal; ALTER it to a "
+         "has a nondeterministic collation, in which different bytes can be equal; ALTER it to a "
          "deterministic one, such as COLLATE \"C\"";
 }
 
@@ -45,11 +45,11 @@ std::string rule_of(ColumnKind type) {
     case ColumnKind::text:
       return "is compared byte by byte";
     case ColumnKind::blended_text:
-      return "is of a database in EUC_JP, which takes \u00A6 (U+00A6) for \uFFE4 (U+FFE4)";
+      return "belongs to a database in EUC_JP, which treats \u00A6 (U+00A6) as \uFFE4 (U+FFE4)";
     case ColumnKind::padded_text:
-      return "is compared without blanks at its end";
+      return "is compared without trailing blanks";
     case ColumnKind::folded_text:
-      return "is compared without regard to case";
+      return "is compared case-insensitively";
     default:
       return "can be found by several spellings of one value";
   }
@@ -88,15 +88,15 @@ std::optional<std::string> incomparable(const Column& column, const keyspace::Co
     case ColumnKind::integer:
       for (const std::string_view literal : use.literals) {
         if (!keyspace::canonical_int64(literal)) {
-          return subject(column) + "is compared as a number, and '" + std::string(literal) +
-                 "' is not one as the server prints it; write it so";
+          return subject(column) + "is compared as a number, but '" + std::string(literal) +
+                 "' is not written as the server prints numbers; write it that way";
         }
       }
       return std::nullopt;
     case ColumnKind::boolean:
       for (const std::string_view literal : use.literals) {
         if (literal != "t" && literal != "f") {
-          return subject(column) + "is printed as t or f, and compared so here; write 't' or 'f'";
+          return subject(column) + "is compared as printed, t or f; write 't' or 'f'";
         }
       }
       return std::nullopt;
@@ -104,13 +104,13 @@ std::optional<std::string> incomparable(const Column& column, const keyspace::Co
       if (std::ranges::any_of(use.literals, [](std::string_view literal) {
             return literal.contains(kNeverGivenBack);
           })) {
-        return subject(column) + rule_of(column.type) + "; write that in the condition";
+        return subject(column) + rule_of(column.type) + "; use that spelling in the condition";
       }
       [[fallthrough]];
     case ColumnKind::text:
       if (use.has_integers) {
         return subject(column) + "is text, which SQL does not compare with the number " +
-               std::string(use.literals.front()) + "; put quotes around it";
+               std::string(use.literals.front()) + "; quote the value";
       }
       if (!column.is_deterministic && !use.only_excludes) {
         return blurred(column);
@@ -119,11 +119,11 @@ std::optional<std::string> incomparable(const Column& column, const keyspace::Co
     case ColumnKind::padded_text:
     case ColumnKind::folded_text:
       return subject(column) + rule_of(column.type) +
-             ", and a condition byte by byte; ALTER it to text";
+             ", but a condition compares byte by byte; ALTER it to text";
     default:
       return subject(column) +
-             "has several spellings of one value; a condition can only ask IS NULL or IS NOT NULL "
-             "of it, or use an integer, boolean or text column";
+             "allows several spellings of one value; test it only with IS NULL or IS NOT NULL, or "
+             "use an integer, boolean or text column";
   }
 }
 
@@ -193,18 +193,17 @@ std::optional<std::string> ambiguous(const Column& column, const Placeholder& pl
                        .rest = placeholder.rest && type <= ValueType::text_ci}
         .text();
   });
-  return subject(column) + rule_of(column.type) + "; in place of " + placeholder.text() +
-         " write " + better +
-         (column.type == ColumnKind::integer ? " if there are negative ones" : "");
+  return subject(column) + rule_of(column.type) + "; instead of " + placeholder.text() + " write " +
+         better + (column.type == ColumnKind::integer ? " if it has negative values" : "");
 }
 
 std::optional<std::string> undecidable(const Column& column, const keyspace::ColumnUse& use) {
   if (column.type == ColumnKind::composite) {
     return subject(column) +
-           "is made of several, and NULL for SQL if all of these are; use another column";
+           "is a composite type, which is NULL in SQL if all its fields are; use another column";
   }
   if (use.asks_is_null && !column.nullable) {  // no row would count
-    return subject(column) + "is NOT NULL, so that IS NULL never holds";
+    return subject(column) + "is NOT NULL, so IS NULL never matches";
   }
   return use.compares() ? incomparable(column, use) : std::nullopt;
 }

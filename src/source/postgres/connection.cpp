@@ -29,7 +29,7 @@ using std::chrono::steady_clock;
 // Source: libpq 15's documentation, 34.4.
 namespace libpq {
 
-constexpr const char* kCopies = "a COPY, where an answer was asked for";
+constexpr const char* kCopies = "the server sent a COPY instead of a result";
 
 struct Clear {
   void operator()(PGresult* result) const { PQclear(result); }
@@ -64,7 +64,7 @@ Error ended(const PGconn* connection, std::string why) {
 }
 
 std::unexpected<Error> is_silent(const PGconn* connection) {
-  return std::unexpected(ended(connection, "the server has not answered in time"));
+  return std::unexpected(ended(connection, "the server did not respond in time"));
 }
 
 Done flush(PGconn* connection, Deadline deadline) {
@@ -212,7 +212,7 @@ Expected<std::optional<RowValues>> Rows::next() {
   const std::size_t without_line_end = static_cast<std::size_t>(size) - 1;
   if (!parse_copy_row({row_, without_line_end}, values_)) {
     return std::unexpected(libpq::ended(std::exchange(connection_, nullptr),
-                                        "a row has other columns than were asked for"));
+                                        "the server returned a row with unexpected columns"));
   }
   return RowValues(values_);
 }
@@ -319,7 +319,7 @@ Done Connection::read_results(const std::string& sql,
       error = libpq::error_of(raw, result.get());
     }
     if (!take(result.get())) {
-      return std::unexpected(libpq::ended(raw, "an answer has more rows than are taken"));
+      return std::unexpected(libpq::ended(raw, "the server returned too many rows"));
     }
   }
 }
@@ -342,7 +342,7 @@ Done Connection::begin(const std::string& sql, int copy_status) {
     return {};
   }
   if (!libpq::has_failed(result.get())) {
-    return std::unexpected(libpq::ended(raw, "the server copies nothing: " + sql));
+    return std::unexpected(libpq::ended(raw, "the server did not start the COPY: " + sql));
   }
   Error error = libpq::error_of(raw, result.get());
   if (auto done = libpq::finish(raw, deadline); !done && done.error().is_lost()) {
@@ -402,7 +402,7 @@ Error Connection::finish_stream() {
     error.is_connection_gone = true;
     return error;
   }
-  return libpq::ended(raw, "the server has ended the stream");
+  return libpq::ended(raw, "the server ended the stream");
 }
 
 Done Connection::send(std::string_view message) {
@@ -461,10 +461,10 @@ Expected<Connection> open_same_server(const Login& login, std::string_view ident
   }
   const auto found = TRY(server_identity(*opened));
   if (found != identity) {
-    return std::unexpected(
-        Error{.state = {},
-              .what = "another server answers, or another history of it, than is followed",
-              .is_connection_gone = true});
+    return std::unexpected(Error{.state = {},
+                                 .what = "a different server answers than the one followed, or the "
+                                         "same server on a different timeline",
+                                 .is_connection_gone = true});
   }
   return opened;
 }

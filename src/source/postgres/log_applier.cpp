@@ -27,10 +27,10 @@ FollowedTable::Done FollowedTable::relation(const pgoutput::Relation& relation, 
   is_described_ = false;
   const TablePlan& planned = plan();
   if (relation.oid != planned.oid) {
-    return changed("another one has taken its name");
+    return changed("another table has taken its name");
   }
   if (is_news && !is(relation.schema, relation.name)) {
-    return changed("it is called \"" + std::string(relation.schema) + "\".\"" +
+    return changed("its name is \"" + std::string(relation.schema) + "\".\"" +
                    std::string(relation.name) + "\" in the log");
   }
   if (is_news || !planned.is_partitioned) {
@@ -58,7 +58,7 @@ FollowedTable::Done FollowedTable::relation(const pgoutput::Relation& relation, 
 FollowedTable::Done FollowedTable::compare_identity(const pgoutput::Relation& relation) const {
   const bool is_full = relation.replica_identity == ReplicaIdentity::full;
   if (relation.replica_identity == ReplicaIdentity::nothing || is_full != plan().has_full_rows) {
-    return changed("its REPLICA IDENTITY is another one");
+    return changed("its REPLICA IDENTITY has changed");
   }
   for (const std::size_t column : needed()) {
     if (!is_full && plan().columns[column].replica_key == 0) {
@@ -73,11 +73,11 @@ FollowedTable::Done FollowedTable::compare_identity(const pgoutput::Relation& re
 FollowedTable::Done FollowedTable::part(const pgoutput::Relation& relation) const {
   const std::string name = "\"" + std::string(relation.name) + "\"";
   if (!std::ranges::binary_search(plan().parts, relation.oid)) {
-    return changed("the log has rows of a partition " + name + " that it did not have");
+    return changed("the log has rows of a partition " + name + " that it did not have before");
   }
   const bool is_full = relation.replica_identity == ReplicaIdentity::full;
   if (plan().has_full_rows && !is_full) {
-    return changed("the REPLICA IDENTITY of its partition " + name + " is another one");
+    return changed("the REPLICA IDENTITY of its partition " + name + " has changed");
   }
   for (const std::size_t column : needed()) {
     const auto logged = std::ranges::find(
@@ -98,7 +98,7 @@ std::optional<std::string> FollowedTable::difference(const Column& planned,
   }
   const bool tells_keys = is_news || !plan().is_partitioned;
   if (tells_keys && !plan().has_full_rows && logged.is_key != (planned.replica_key > 0)) {
-    return "is part of the key that the log names rows by, or is not, unlike in the catalog";
+    return "is part of the replica identity in only one of the log and the catalog";
   }
   return std::nullopt;
 }
@@ -114,8 +114,7 @@ FollowedTable::Done FollowedTable::update(const pgoutput::Update& update) {
   }
   if (!is_as_planned(update.old_row_is)) {
     return not_understood(
-        "without what it was before: REPLICA IDENTITY must be the same for all "
-        "partitions");
+        "without its previous values: all partitions must have the same REPLICA IDENTITY");
   }
   const auto before = TRY(read(update.old_row, {}, before_));
   const auto after = TRY(read(update.new_row, update.old_row, after_));
@@ -124,7 +123,7 @@ FollowedTable::Done FollowedTable::update(const pgoutput::Update& update) {
 
 FollowedTable::Done FollowedTable::erase(const pgoutput::Delete& erase) {
   if (!is_as_planned(erase.old_row_is)) {
-    return not_understood("that is gone, by another REPLICA IDENTITY than the table's");
+    return not_understood("that was deleted, with a different REPLICA IDENTITY than the table's");
   }
   const auto before = TRY(read(erase.old_row, {}, before_));
   return change(before, std::nullopt);
@@ -134,7 +133,7 @@ std::expected<RowValues, std::string> FollowedTable::read(pgoutput::Row row,
                                                           pgoutput::Row before,
                                                           Values& values) const {
   if (!is_described_) {
-    return not_understood("without its description");
+    return not_understood("without describing the table");
   }
   const std::size_t columns = plan().columns.size();
   if (row.size() != columns || (!before.empty() && before.size() != columns)) {
@@ -246,9 +245,10 @@ std::expected<void, std::string> LogApplier::compare(const pgoutput::Begin& begu
   for (const LogGroup& each : expected_) {
     if (each.commit.lsn == begun_.lsn && each.commit != begun_) {
       why_void_ = kOtherLog;
-      return std::unexpected(
-          "the server's log has another transaction at " + begun_.lsn.text() +
-          " than was followed: it is of another copy of the server, or lost its end");
+      return std::unexpected("the server's log has a different transaction at " +
+                             begun_.lsn.text() +
+                             " than the one applied earlier: it belongs to another copy of the "
+                             "server, or was truncated");
     }
   }
   return expect_none_before(begun_.lsn);
@@ -262,19 +262,18 @@ std::expected<void, std::string> LogApplier::expect_none_before(Lsn end) {
     return {};
   }
   why_void_ = kOtherLog;
-  return std::unexpected("the server's log does not have the transaction at " +
-                         missing->commit.lsn.text() +
-                         " that was followed: it is of another copy of the server, or lost its "
-                         "end");
+  return std::unexpected(
+      "the server's log does not have the transaction at " + missing->commit.lsn.text() +
+      " that was applied earlier: it belongs to another copy of the server, or was truncated");
 }
 
 LogApplier::Applied LogApplier::on(const pgoutput::Begin& begun) {
   described_.reset();
   if (open_) {
-    return std::unexpected("the server's log has a transaction within another");
+    return std::unexpected("the server's log has a transaction inside another one");
   }
   if (unseen_.size() >= kUnseenMax) {
-    return std::unexpected("the server does not commit what its log has");
+    return std::unexpected("the server does not commit the transactions in its log");
   }
   TRY(compare(begun));
   const Lsn end{begun.final_lsn.value + 1};
@@ -287,7 +286,7 @@ LogApplier::Applied LogApplier::on(const pgoutput::Begin& begun) {
 LogApplier::Applied LogApplier::on(const pgoutput::Commit& commit) {
   const Lsn begun{commit.commit_lsn.value + 1};
   if (!open_ || open_->end.end != begun || commit.end_lsn < begun) {
-    return std::unexpected("the server's log has the end of another transaction than has begun");
+    return std::unexpected("the server's log ends a different transaction than the one that began");
   }
   const CommitMark mark{.end = {commit.end_lsn}, .xid = open_->xid};
   open_.reset();
@@ -333,20 +332,20 @@ LogApplier::Applied LogApplier::on(const pgoutput::Truncate& truncate) {
   for (std::size_t i = 0; i < truncate.relations.size(); ++i) {
     TRY(on_row(truncate.relations[i], [](const FollowedTable&) {
       return std::expected<void, std::string>(
-          std::unexpected("it was truncated; it is read again"));
+          std::unexpected("the table was truncated; reading it again"));
     }));
   }
   return false;
 }
 
 LogApplier::Applied LogApplier::on(const pgoutput::BeginPrepare&) {
-  put_all_out_of_step("the log has two-phase commits");
+  put_all_out_of_step("the log has two-phase commits, which are not supported");
   return false;
 }
 
 // Whoever reads a table from now on must wait until it is visible.
 LogApplier::Applied LogApplier::on(const pgoutput::CommitPrepared& commit) {
-  put_all_out_of_step("the log has two-phase commits");
+  put_all_out_of_step("the log has two-phase commits, which are not supported");
   near_ = whole_xid(commit.xid, near_);
   unseen_.push_back(near_);
   return on_keepalive(commit.end_lsn);
@@ -378,7 +377,7 @@ LogApplier::Applied LogApplier::on_row(pgoutput::Oid oid, const Change& change) 
     std::expected<void, std::string> changed;
     if (is_news_to(table)) {
       changed =
-          open_ ? change(table) : std::unexpected("the log has rows that belong to no transaction");
+          open_ ? change(table) : std::unexpected("the log has rows outside of any transaction");
     }
     if (changed) {
       ++i;
@@ -417,7 +416,7 @@ void LogApplier::judge_part(const Known& part, const Known& whole) {
     const auto good = is_whole
                           ? table->part(part.relation)
                           : std::unexpected("the log has rows of table \"" + table->plan().name +
-                                            "\" under the name of \"" + whole.name + "\"");
+                                            "\" under the name \"" + whole.name + "\"");
     if (!good) {
       put_out_of_step(*table, good.error());
     }
@@ -442,11 +441,11 @@ void LogApplier::judge(const Committed& committed, const TableFingerprints& fing
   for (FollowedTable* const table : tables) {
     const auto found = fingerprints.find(table->plan().name);
     if (found == fingerprints.end()) {
-      put_out_of_step(*table, "table \"" + table->plan().name + "\" is not there any more");
+      put_out_of_step(*table, "table \"" + table->plan().name + "\" does not exist any more");
     } else if (found->second != table->plan().fingerprint) {
       put_out_of_step(*table,
                       "the definition of table \"" + table->plan().name +
-                          "\", or what its publication has of it, has changed");
+                          "\", or its publication, has changed");
     }
   }
   for (const auto& [name, fingerprint] : fingerprints) {

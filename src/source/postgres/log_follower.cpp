@@ -65,8 +65,7 @@ void LogFollower::leave_slot() {
     settings_.observer->on_trouble(
         settings_.name,
         "slot " + slot_ +
-            " is left behind, and keeps the server's log: drop it (cuckooguard slot "
-            "drop); " +
+            " was left on the server and retains its WAL: drop it (cuckooguard slot drop); " +
             dropped.error().what);
   }
 }
@@ -163,13 +162,16 @@ Error LogFollower::end_reader(Connection& connection, const Slot& slot) const {
   if (slot.reader == reader_ && reader_ != 0) {
     if (auto ended = connection.run("SELECT pg_terminate_backend(" + std::to_string(reader_) + ")");
         ended) {
-      return {.state = {}, .what = "the server still has our reader of before, which is ended"};
+      return {.state = {},
+              .what =
+                  "the server still had the guard's previous connection on the slot, which has now "
+                  "been terminated"};
     }
   }
   return {.state = {},
           .what = "slot " + slot.name +
-                  " is in use: another guard has it, or a session that has ended is still held to "
-                  "be there (wal_sender_timeout)"};
+                  " is in use: by another guard, or by a session that has ended but that the "
+                  "server still considers alive (wal_sender_timeout)"};
 }
 
 Expected<LogFollower::Asked> LogFollower::ask_all(Connection& connection,
@@ -224,7 +226,7 @@ Done LogFollower::begin_anew(Connection& connection, Connection& replication, bo
   const auto now = TRY(current_snapshot(connection));
   auto unseen = slot.shows.missing_from(now);
   if (!unseen) {
-    return failed("the snapshot of the new slot shows too much");
+    return failed("the snapshot of the new slot shows too many transactions");
   }
   tables_.log.begin_at(LogPosition(slot.begins),
                        {{.last = {.end = slot.begins}, .unseen = *std::move(unseen)}});

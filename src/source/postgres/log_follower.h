@@ -90,7 +90,7 @@ class TableReader final : public ServerReader<Log> {
  public:
   static constexpr std::chrono::seconds kViewWaitMax{20};
   static constexpr std::chrono::seconds kLookEvery{1};
-  static constexpr std::string_view kUnsure = "tables come and go all the time";
+  static constexpr std::string_view kUnsure = "tables are created and dropped too often";
 
   using ServerReader::ServerReader;
   static Expected<TableReader> open(const Settings& settings);

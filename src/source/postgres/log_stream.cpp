@@ -75,7 +75,7 @@ Done LogStream::tell_in_time() {
     heard_at_ = now;  // silence counts from the question on
   } else if (now - heard_at_ > settings_.timeout) {
     return std::unexpected(Error{.state = {},
-                                 .what = "the server does not answer on its stream",
+                                 .what = "the server does not respond on the replication stream",
                                  .is_connection_gone = true});
   }
   is_waiting_ = true;

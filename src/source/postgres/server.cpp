@@ -31,7 +31,7 @@ bool is_true(const std::optional<std::string>& value) {
 Expected<pgoutput::Lsn> lsn_of(const std::optional<std::string>& value) {
   const auto lsn = pgoutput::parse_lsn(word(value));
   if (!lsn) {
-    return failed("the server says of a place in its log: " + std::string(word(value)));
+    return failed("the server returned an invalid log position: " + std::string(word(value)));
   }
   return *lsn;
 }
@@ -39,7 +39,7 @@ Expected<pgoutput::Lsn> lsn_of(const std::optional<std::string>& value) {
 Expected<XidSnapshot> snapshot_of(const std::optional<std::string>& value) {
   auto snapshot = XidSnapshot::parse(word(value));
   if (!snapshot) {
-    return failed("the server says of its transactions: " + std::string(word(value)));
+    return failed("the server returned an invalid snapshot: " + std::string(word(value)));
   }
   return *std::move(snapshot);
 }
@@ -48,7 +48,7 @@ Expected<XidSnapshot> snapshot_of(const std::optional<std::string>& value) {
 Expected<Answer::value_type> row(Connection& connection, const std::string& sql) {
   auto answer = TRY(connection.ask(sql));
   if (answer.size() != 1) {
-    return failed("the server has no answer to: " + sql.substr(0, 100));
+    return failed("the server returned no row for: " + sql.substr(0, 100));
   }
   return std::move(answer.front());
 }
@@ -86,26 +86,26 @@ constexpr const char* kSlotsSql =
 
 std::string why_not(const Answer::value_type& slot) {
   if (word(slot[3]) != "logical" || word(slot[2]) != "pgoutput") {
-    return "it is " + std::string(word(slot[3])) + ", of the plugin " + slot[2].value_or("none") +
-           ", where a logical one of pgoutput is needed";
+    return "it is " + std::string(word(slot[3])) + " with the plugin " + slot[2].value_or("none") +
+           ", but a logical slot with pgoutput is needed";
   }
   if (!is_true(slot[4])) {
-    return "it is of another database";
+    return "it belongs to another database";
   }
   if (word(slot[5]) == "lost" || !word(slot[6]).empty()) {
     return "the server has invalidated it (" +
            std::string(word(slot[6]).empty() ? "wal_status = lost" : word(slot[6])) + ")";
   }
   if (word(slot[7]) == "true") {
-    return "it tells of prepared transactions before they are committed (two_phase)";
+    return "it sends prepared transactions before they are committed (two_phase)";
   }
   // Of two servers that took the primary's place, one after the other, both may have it, and the
   // same timeline.
   if (word(slot[8]) == "true") {
-    return "it was made on another server, and copied here (synced)";
+    return "it was created on another server and copied to this one (synced)";
   }
   if (!slot[9]) {
-    return "it is being created, or its creation was cut off";
+    return "it is being created, or its creation was interrupted";
   }
   return {};
 }
@@ -156,9 +156,9 @@ std::optional<std::string> too_old(int version) {
   }
   return "the server is PostgreSQL " + version_text(version) +
          (version / kMajor == *oldest / kMajor
-              ? ", which may leave rows out of its log after an ALTER PUBLICATION: update it to " +
+              ? ", which may omit rows from its log after an ALTER PUBLICATION: update it to " +
                     version_text(*oldest) + " or later"
-              : ": " + version_text(*oldest) + " is the oldest that can be followed");
+              : ": " + version_text(*oldest) + " is the oldest supported version");
 }
 
 }  // namespace
@@ -192,16 +192,16 @@ std::vector<std::string> refusals(const Server& server, const Place& place, bool
   }
   if (server.is_standby) {
     return {
-        "the server is a standby, which shows transactions in another order than its log has them: "
-        "give the primary's address, or those of all servers"};
+        "the server is a standby, which shows transactions in a different order than its log: set "
+        "the primary's address, or the addresses of all servers"};
   }
   const std::string publication = quoted_name(place.publication);
   if (server.wal_level != "logical") {
-    all.push_back("the server's log does not have rows (wal_level = " + server.wal_level +
+    all.push_back("the server's log does not contain rows (wal_level = " + server.wal_level +
                   "): ALTER SYSTEM SET wal_level = logical; " +
                   (server.keeps_wal_for_ever
-                       ? "ALTER SYSTEM SET max_slot_wal_keep_size = '10GB' (without it the log of "
-                         "a guard that is away fills the disk); "
+                       ? "ALTER SYSTEM SET max_slot_wal_keep_size = '10GB' (without it, WAL "
+                         "retained for a guard that is down fills the disk); "
                        : "") +
                   "and restart the server");
   }
@@ -212,36 +212,35 @@ std::vector<std::string> refusals(const Server& server, const Place& place, bool
   if (!server.has_publication) {
     const bool can_list = server.version >= kListsColumns;
     all.push_back(
-        "there is no publication of this name; with all tables that are followed in "
-        "place of TABLE, each of which must have a replica identity, since the server refuses "
-        "UPDATE and DELETE of one that has none from then on" +
-        std::string(can_list ? ", and in place of COLUMNS those of its keys, its where and its "
-                               "replica identity, or no list if that is FULL"
+        "the publication does not exist; create it with all followed tables in place of TABLE, "
+        "each of which needs a replica identity (the server refuses UPDATE and DELETE on published "
+        "tables without one)" +
+        std::string(can_list ? ", and in place of COLUMNS the columns of its keys, its where and "
+                               "its replica identity (no list if that is FULL)"
                              : "") +
         ": CREATE PUBLICATION " + publication + " FOR TABLE " + quoted_name(place.schema) +
         ".TABLE " + (can_list ? "(COLUMNS) " : "") + "WITH (publish_via_partition_root = true)");
   } else if (!server.publication_lacks.empty()) {
-    all.push_back("the publication does not tell of every change (" + server.publication_lacks +
+    all.push_back("the publication does not publish all changes (" + server.publication_lacks +
                   "): ALTER PUBLICATION " + publication +
                   " SET (publish = 'insert, update, delete, truncate')");
   }
   if (!has_slot && server.slots_left == 0) {
     all.emplace_back(
-        "the server has no replication slot left: SELECT pg_drop_replication_slot(slot_name) of "
-        "one that nobody needs (SELECT * FROM pg_replication_slots), or ALTER SYSTEM SET "
-        "max_replication_slots to more, and restart the server");
+        "the server has no free replication slot: drop an unused one (SELECT * FROM "
+        "pg_replication_slots; SELECT pg_drop_replication_slot(slot_name)), or increase "
+        "max_replication_slots with ALTER SYSTEM and restart the server");
   }
   if (!has_slot && server.walsenders_left == 0) {
     all.emplace_back(
-        "the server lets nobody else follow its log: ALTER SYSTEM SET max_wal_senders to more, and "
-        "restart the server");
+        "the server has no free WAL sender: increase max_wal_senders with ALTER SYSTEM and restart "
+        "the server");
   }
   if (server.hides_read_only) {
     all.push_back(
-        "the account has default_transaction_read_only of its own, by which it does not see "
-        "whether "
-        "the server has become read-only: ALTER ROLE " +
-        server.account + " RESET default_transaction_read_only (SELECT is all that it may do)");
+        "the account has its own default_transaction_read_only, so the guard cannot detect when "
+        "the server becomes read-only: ALTER ROLE " +
+        server.account + " RESET default_transaction_read_only (it may only SELECT anyway)");
   } else if (std::string why = why_left(server.read_only, server.synchronous_standbys);
              !why.empty()) {
     all.push_back(std::move(why));
@@ -251,15 +250,16 @@ std::vector<std::string> refusals(const Server& server, const Place& place, bool
 
 std::string why_left(std::string_view read_only, std::string_view synchronous_standbys) {
   if (read_only == "on") {
-    return "the server is read-only (default_transaction_read_only = on), and no standby: another "
-           "may have taken its place; if not: ALTER SYSTEM RESET default_transaction_read_only, or "
-           "ALTER DATABASE ... RESET it; SELECT pg_reload_conf()";
+    return "the server is read-only (default_transaction_read_only = on) but not a standby: "
+           "another server may have replaced it as primary; if not: ALTER SYSTEM RESET "
+           "default_transaction_read_only, or ALTER DATABASE ... RESET it; SELECT pg_reload_conf()";
   }
   if (counts_as_standby(synchronous_standbys)) {
-    return "commits would wait for the guard as for a standby (synchronous_standby_names = '" +
+    return "commits would wait for the guard as if it were a standby (synchronous_standby_names = "
+           "'" +
            std::string(synchronous_standbys) +
-           "'): name the standbys that are meant, ALTER SYSTEM SET synchronous_standby_names = "
-           "'FIRST 1 (NAME)'; SELECT pg_reload_conf()";
+           "'): name the intended standbys, ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 "
+           "(NAME)'; SELECT pg_reload_conf()";
   }
   return {};
 }
@@ -267,18 +267,20 @@ std::string why_left(std::string_view read_only, std::string_view synchronous_st
 std::string account_sql(const config::PostgresSource& settings, const Error& refusal) {
   constexpr std::string_view kNoSuchDatabase = "3D000";
   if (refusal.state == kNoSuchDatabase) {
-    return "psql --list shows the databases that the server has.";
+    return "List the server's databases with psql --list.";
   }
   const std::string account = quoted_name(settings.user);
   const std::string schema = quoted_name(settings.schema);
-  return "If the password is right, the account is not; as a superuser, in the database " +
+  return "If the password is correct, the account is missing or lacks grants. As a superuser, in "
+         "the database " +
          quoted_name(settings.database) +
-         ", with that in place of PASSWORD, and the last line for each table that is guarded:\n"
+         ", with the password in place of PASSWORD, and the last line for each guarded table:\n"
          "  CREATE ROLE " +
          account + " LOGIN REPLICATION PASSWORD 'PASSWORD';\n  GRANT CONNECT ON DATABASE " +
          quoted_name(settings.database) + " TO " + account + ";\n  GRANT USAGE ON SCHEMA " +
          schema + " TO " + account + ";\n  GRANT SELECT ON " + schema + ".TABLE TO " + account +
-         ";\nA line of pg_hba.conf must let it in, by scram-sha-256.";
+         ";\n"
+         "pg_hba.conf must allow it to connect, with scram-sha-256.";
 }
 
 std::string slot_sql(const Connection& connection, std::string_view name) {
@@ -340,14 +342,14 @@ Done drop_slot(Connection& connection, std::string_view name) {
 
 Expected<LogHead> head_of(const Answer& answer) {
   if (answer.size() != 1 || answer.front().size() != 5) {
-    return failed("the server does not tell how far its log is");
+    return failed("the server does not report its log position");
   }
   const auto& row = answer.front();
   const auto written = lsn_of(row[0]);
   const auto flushed = lsn_of(row[1]);
   auto shows = snapshot_of(row[2]);
   if (!written || !flushed || !shows) {
-    return failed("the server does not tell how far its log is");
+    return failed("the server does not report its log position");
   }
   return LogHead{.written = *written,
                  .flushed = *flushed,
@@ -376,7 +378,7 @@ Expected<std::string> server_identity(Connection& connection) {
                         " FROM pg_control_system()");
   if (!said && said.error().state == kInsufficientPrivilege) {
     const auto account = connection.value("SELECT quote_ident(CURRENT_USER)");
-    return refused("the account may not ask which server this is (" + said.error().what +
+    return refused("the account may not query the server's identity (" + said.error().what +
                    "): GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO " +
                    std::string(account ? word(*account) : "it"));
   }

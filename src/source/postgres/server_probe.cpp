@@ -70,7 +70,7 @@ Expected<ServerProbe::Word> ServerProbe::ask(Connection& connection) {
 Expected<bool> ServerProbe::ask_shortly(Connection& connection) {
   const auto answers = TRY(connection.ask_several(kShortSql));
   if (answers.size() != 2) {
-    return failed("the server does not answer all that it was asked");
+    return failed("the server did not answer all queries");
   }
   head_ = TRY(head_of(answers.front()));
   return watch_of(answers.back()) == watched_;
@@ -89,13 +89,13 @@ Done ServerProbe::ask_wholly(Connection& connection) {
   }
   auto answers = TRY(connection.ask_several(kWholeSql));
   if (answers.size() != 5) {
-    return failed("the server does not answer all that it was asked");
+    return failed("the server did not answer all queries");
   }
   head_ = TRY(head_of(answers[0]));
   const auto slot = slot_of(answers[4]);
   if (!slot || !slot->is_usable) {
     return failed("slot " + settings_.slot +
-                  (slot ? " is of no more use: " + slot->why_not : " is gone"));
+                  (slot ? " is no longer usable: " + slot->why_not : " no longer exists"));
   }
   retained_ = slot->retained;
   return take_catalog(connection, std::move(answers));
@@ -155,13 +155,12 @@ Done ServerProbe::nudge(Connection& connection, Word& word, bool by_transaction)
     written_ = LogPosition(pgoutput::parse_lsn(done->value_or("")).value_or(pgoutput::Lsn{}));
   } else if (!done.error().is_connection_gone) {
     why_not_flushed_ =
-        "the server's log cannot be flushed for reads that wait: " + done.error().what +
-        ". What is committed with synchronous_commit = off is proven when the server flushes it by "
-        "itself; until then strict reads pass. Checkpoints wait for a transaction, and behind 1 "
-        "GiB "
-        "of log without one a lost connection has all tables read again. "
-        "As a superuser: GRANT EXECUTE ON FUNCTION "
-        "pg_catalog.pg_logical_emit_message(boolean, text, text" +
+        "cannot flush the server's log for waiting reads: " + done.error().what +
+        ". Transactions with synchronous_commit = off are proven only when the server flushes them "
+        "itself; until then strict reads pass. Checkpoints wait for the next transaction, and "
+        "after 1 GiB of log without one a lost connection makes the guard read all tables again. "
+        "As a superuser: GRANT EXECUTE ON FUNCTION pg_catalog.pg_logical_emit_message(boolean, "
+        "text, text" +
         (flushes ? ", boolean" : "") + ") TO " + quoted_name(settings_.login.user);
     return {};
   }

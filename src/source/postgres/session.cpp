@@ -167,7 +167,7 @@ Expected<Session> begin_at(const Parameters& parameters, Deadline deadline) {
   while (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING) {
     if (!wait_for(session.get(), next == PGRES_POLLING_WRITING, deadline)) {
       return std::unexpected(
-          Error{.state = {}, .what = "no answer in time", .is_connection_gone = true});
+          Error{.state = {}, .what = "no response in time", .is_connection_gone = true});
     }
     next = PQconnectPoll(session.get());
   }
@@ -212,9 +212,9 @@ Expected<Session> begin_session(const Login& login, Connection::Purpose purpose)
   for (const config::Address& address : login.addresses) {
     const Parameters parameters = parameters_of(login, address, purpose);
     if (const auto variable = meddling_variable(parameters)) {
-      return refused("the environment has " + *variable +
-                     ", by which libpq would do other things than the configuration "
-                     "says: start the guard without it");
+      return refused(
+          "the environment sets " + *variable +
+          ", which would make libpq deviate from the configuration: start the guard without it");
     }
     const Deadline now = std::chrono::steady_clock::now();
     auto session = begin_at(parameters, now + (deadline - now) / left--);

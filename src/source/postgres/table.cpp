@@ -68,14 +68,12 @@ std::string how_to_name_rows(const TablePlan& table, std::span<const UniqueKey> 
 // For the application, and whoever looks after its database.
 std::string_view what_changes_with(std::string_view identity) {
   if (identity == "FULL") {
-    return "UPDATE and DELETE then write the row as it was, whole, to the server's log, and "
-           "nothing "
-           "else changes for the application";
+    return "UPDATE and DELETE will then log the whole old row; nothing else changes for the "
+           "application";
   }
-  return identity == "DEFAULT"
-             ? "nothing changes for the application"
-             : "nothing changes for the application, unless that index is dropped: then the server "
-               "refuses its UPDATE and DELETE";
+  return identity == "DEFAULT" ? "nothing changes for the application"
+                               : "nothing changes for the application, unless that index is "
+                                 "dropped, after which the server refuses its UPDATE and DELETE";
 }
 
 std::string words_of_lost(const TablePlan& table) {
@@ -85,8 +83,8 @@ std::string words_of_lost(const TablePlan& table) {
       lost += (lost.empty() ? "\"" : ", \"") + table.columns[place].name + "\"";
     }
   }
-  return lost.empty() ? "what is needed, in some of its partitions,"
-                      : "column " + lost + ", which is no part of its replica identity,";
+  return lost.empty() ? "needed columns in some of its partitions"
+                      : "column " + lost + ", which is not part of its replica identity,";
 }
 
 std::string lacks_identity(const TablePlan& table,
@@ -99,13 +97,13 @@ std::string lacks_identity(const TablePlan& table,
   });
   const std::string why =
       table.primary_key.empty()
-          ? "has no replica identity, by which the log would name rows that are deleted"
-          : "is logged without " + words_of_lost(table) + " where rows are deleted";
+          ? "has no replica identity, so the log would not identify deleted rows"
+          : "is logged without " + words_of_lost(table) + " for deleted rows";
   const bool must_be_whole = identity == "FULL" && !publish_whole.empty();
   return subject(table) + why + "; " + std::string(what_changes_with(identity)) +
-         (must_be_whole
-              ? ", once the publication has no list of the table's columns: " + publish_whole + "; "
-              : ": ") +
+         (must_be_whole ? ", after you remove the publication's column list for the table: " +
+                              publish_whole + "; "
+                        : ": ") +
          sql;
 }
 
@@ -120,16 +118,15 @@ Planned<void> check_tables_below(Connection& connection, const TablePlan& table)
   }
   const std::string name = full_name(odd.front());
   if (!table.is_partitioned) {
-    return std::unexpected(
-        subject(table) +
-        "has tables that inherit from it, whose rows SQL shows as its own and the log does "
-        "not; partition it instead, or part them: ALTER TABLE " +
-        name + " NO INHERIT " + table.full_name());
+    return std::unexpected(subject(table) +
+                           "has inheriting tables, whose rows belong to it in SQL but not in the "
+                           "log; use partitioning instead, or separate them: ALTER TABLE " +
+                           name + " NO INHERIT " + table.full_name());
   }
   if (odd.front()[2] == "f") {
     return std::unexpected(
         subject(table) +
-        "has a foreign table for a partition, whose rows are in no log: ALTER TABLE " +
+        "has a foreign table as a partition, whose rows are not in the log: ALTER TABLE " +
         table.full_name() + " DETACH PARTITION " + name);
   }
   return std::unexpected(subject(table) + "has an unlogged partition: ALTER TABLE " + name +
@@ -184,13 +181,13 @@ Planned<Published> ask_publication(Connection& connection,
   const std::string publication = quoted_name(place.publication);
   const auto& options = publications.front();
   if (options[0] != "t") {
-    return std::unexpected(named + "leaves out some kinds of changes: ALTER PUBLICATION " +
+    return std::unexpected(named + "does not publish all kinds of changes: ALTER PUBLICATION " +
                            publication + " SET (publish = 'insert, update, delete, truncate')");
   }
   if (options[1] != "t" && table.is_partitioned) {
-    return std::unexpected(named +
-                           "has rows of partitions under their own names: ALTER PUBLICATION " +
-                           publication + " SET (publish_via_partition_root = true)");
+    return std::unexpected(
+        named + "publishes rows of partitions under the partitions' names: ALTER PUBLICATION " +
+        publication + " SET (publish_via_partition_root = true)");
   }
   const auto tables = TRY(connection.ask(
       "SELECT pg_catalog.to_jsonb(v) ->> 'rowfilter' IS NOT NULL, EXISTS (SELECT FROM "
@@ -330,28 +327,27 @@ class Planner {
     hides_rows_ = row[5] == "t";
     account_ = quoted_name(row[8].value_or(""));
     if (row[6] != "t") {
-      return std::unexpected("there is no right to use the schema \"" + place_.schema +
+      return std::unexpected("the account lacks USAGE on the schema \"" + place_.schema +
                              "\": GRANT USAGE ON SCHEMA " + quoted_name(place_.schema) + " TO " +
                              account_);
     }
     if (row[1] != "r" && !table_.is_partitioned) {
       return std::unexpected(
-          "\"" + wanted_ + "\" is no table but a " +
+          "\"" + wanted_ + "\" is not a table but a " +
           (row[1] == "v" ? "view" : (row[1] == "m" ? "materialized view" : "foreign table")) +
-          ", which the log does not know; name the table behind it");
+          ", which has no rows in the log; use its underlying table");
     }
     if (row[3] == "t") {
-      return std::unexpected(
-          subject() +
-          "is a partition, whose rows the log has under the name of the whole; name "
-          "that: " +
-          row[7].value_or(""));
+      return std::unexpected(subject() +
+                             "is a partition, whose rows the log has under the name of the "
+                             "partitioned table; use that: " +
+                             row[7].value_or(""));
     }
     if (row[2] != "p") {
-      return std::unexpected(subject() + "is not in the log, as it is " +
+      return std::unexpected(subject() + "is not in the log because it is " +
                              (row[2] == "u"
                                   ? "unlogged: ALTER TABLE " + table_.full_name() + " SET LOGGED"
-                                  : "temporary; use one that is not"));
+                                  : "temporary; use a permanent table"));
     }
     return {};
   }
@@ -362,12 +358,14 @@ class Planner {
         "c.relnamespace = n.oid AND c.relkind IN ('r', 'p') WHERE n.nspname = " +
         literal(place_.schema) + " LIMIT 10000"));
     if (tables.empty()) {
-      return std::unexpected("there is no schema \"" + place_.schema + "\" in this database");
+      return std::unexpected("the schema \"" + place_.schema +
+                             "\" does not exist in this database");
     }
     return std::unexpected(
-        "there is no table \"" + wanted_ + "\" in the schema \"" + place_.schema + "\"" +
-        (wanted_.contains('.') ? "; the schema is a setting of the source, and no part of it"
-                               : config::suggestion(wanted_, tables, first_of)));
+        "table \"" + wanted_ + "\" does not exist in the schema \"" + place_.schema + "\"" +
+        (wanted_.contains('.')
+             ? "; set the schema in the source's settings and leave it out of the table name"
+             : config::suggestion(wanted_, tables, first_of)));
   }
 
   Planned<void> check_tables_below() { return postgres::check_tables_below(connection_, table_); }
@@ -395,7 +393,7 @@ class Planner {
     return std::unexpected(published_.exists ? named + "does not have the table" + kGoesOn +
                                                    "ALTER PUBLICATION " + publication +
                                                    " ADD TABLE " + table_.full_name() + list()
-                                             : "there is no " + named + "in this database" +
+                                             : "the " + named + "does not exist in this database" +
                                                    kGoesOn + "CREATE PUBLICATION " + publication +
                                                    " FOR TABLE " + table_.full_name() + list() +
                                                    " WITH (publish_via_partition_root = true)");
@@ -430,16 +428,15 @@ class Planner {
     const std::string named = "publication \"" + place_.publication + "\" ";
     const std::string again = ": " + publish_again_sql(place_, table_, list());
     if (published_.leaves_out_rows) {
-      return std::unexpected(named + "leaves out rows of the table" + again);
+      return std::unexpected(named + "omits rows of the table" + again);
     }
     if (published_.has_list && !why_no_list_.empty()) {
-      return std::unexpected(named + "has a list of columns of " + subject() + why_no_list_ +
-                             again);
+      return std::unexpected(named + "has a column list for " + subject() + why_no_list_ + again);
     }
     const std::string missing =
         names_of([](bool is_needed, bool is_published) { return is_needed && !is_published; });
     if (published_.has_list && !missing.empty()) {
-      return std::unexpected(named + "leaves out column " + missing + " of " + subject() +
+      return std::unexpected(named + "omits column " + missing + " of " + subject() +
                              "which keys, where or the replica identity need" + again);
     }
     return {};
@@ -457,8 +454,8 @@ class Planner {
     for (const auto& row : names) {
       if (!row[0]) {
         why_no_list_ =
-            "although its rows are logged whole (REPLICA IDENTITY FULL), so that the "
-            "server refuses the application's UPDATE and DELETE";
+            "although it has REPLICA IDENTITY FULL, so the server refuses the application's UPDATE "
+            "and DELETE";
       }
       needed_names_.insert(row[0].value_or(""));
     }
@@ -469,7 +466,7 @@ class Planner {
     if (!odd.empty()) {
       why_no_list_ =
           "whose partition " + full_name(odd.front()) +
-          " has its columns in other places, so that the log describes it with the wrong ones";
+          " has its columns in a different order, so the log describes it with the wrong columns";
     }
     return {};
   }
@@ -574,13 +571,12 @@ class Planner {
     if (const auto unlogged = unlogged_columns_.find(wanted); unlogged != unlogged_columns_.end()) {
       const bool can_be_logged =
           unlogged->second && connection_.server_version() >= kLogsGeneratedColumns;
-      return std::unexpected("column \"" + wanted + "\" of table \"" + wanted_ +
-                             "\" is generated, and not in the log; use the columns that it is "
-                             "made of" +
-                             (can_be_logged
-                                  ? ", or: ALTER PUBLICATION " + quoted_name(place_.publication) +
-                                        " SET (publish_generated_columns = stored)"
-                                  : ""));
+      return std::unexpected(
+          "column \"" + wanted + "\" of table \"" + wanted_ +
+          "\" is generated and not in the log; use the columns from which it is computed" +
+          (can_be_logged ? ", or: ALTER PUBLICATION " + quoted_name(place_.publication) +
+                               " SET (publish_generated_columns = stored)"
+                         : ""));
     }
     return std::unexpected(subject() + "has no column \"" + wanted + "\"" +
                            config::suggestion(wanted, table_.columns, &Column::name));
@@ -625,8 +621,7 @@ class Planner {
     if (key != unique_keys_.end() && !key->is_logged) {
       return std::unexpected(
           subject() +
-          "has a generated column in its replica identity, which the log does not "
-          "have: ALTER TABLE " +
+          "has a generated column in its replica identity, which is not in the log: ALTER TABLE " +
           table_.full_name() + " REPLICA IDENTITY FULL");
     }
     if (key != unique_keys_.end()) {
@@ -643,14 +638,14 @@ class Planner {
 
   Planned<void> check_rights() {
     if (hides_rows_) {
-      return std::unexpected("row security would hide rows of table \"" + wanted_ +
+      return std::unexpected("row-level security would hide rows of table \"" + wanted_ +
                              "\" from this account: ALTER ROLE " + account_ + " BYPASSRLS");
     }
     const auto needed = table_.needed();
     const bool may =
         std::ranges::all_of(needed, [this](std::size_t place) { return may_select_[place]; });
     if (!may) {
-      return std::unexpected("there is no right to read table \"" + wanted_ +
+      return std::unexpected("the account may not read table \"" + wanted_ +
                              "\": GRANT SELECT ON " + table_.full_name() + " TO " + account_);
     }
     return {};
@@ -667,8 +662,8 @@ class Planner {
       const auto of = std::ranges::find(placeholders, names[i], &keyspace::Placeholder::name);
       if (column.type == ColumnKind::text && of->is_integer()) {
         doubts += "column \"" + column.name + "\" (" + column.type_name + ") is text, and " +
-                  of->text() + " fits numbers alone: write {" + of->name +
-                  "} unless it has nothing else. Then: ";
+                  of->text() + " matches only numbers: write {" + of->name +
+                  "} unless it contains only numbers. In that case: ";
       }
     }
     return doubts;

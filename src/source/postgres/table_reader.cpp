@@ -133,8 +133,8 @@ Expected<ReadView> TableReader::open_view(const LogPosition& /*from*/,
     TRY(close_view());
     if (settings_.clock() > until || !pause_for(pause, stop)) {
       return failed("transaction " + std::to_string(*hidden) +
-                    " writes to the table, or is in the server's log, and nobody sees it "
-                    "yet: it is still open, or a synchronous standby is silent");
+                    " writes to the table, or is in the server's log, but is not visible yet: it "
+                    "is still open, or a synchronous standby does not respond");
     }
   }
 }

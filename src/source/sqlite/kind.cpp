@@ -78,7 +78,7 @@ class DatabaseRowLookup final : public RowLookup {
         return true;
       }
     }
-    return std::unexpected("too many rows are equal to it");
+    return std::unexpected("too many rows compare equal to it");
   }
 
   std::string path_;
@@ -102,10 +102,11 @@ std::vector<Refusal> refuse_patterns(std::span<const Target> targets) {
   for (const Target& target : targets) {
     for (const std::string& table : target.settings.source.tables) {
       if (config::is_table_pattern(table)) {
-        refusals.push_back({.ns = target.settings.name,
-                            .what = "table: " + table +
-                                    " is a pattern, which this type of source cannot follow yet; "
-                                    "name the tables in a list"});
+        refusals.push_back(
+            {.ns = target.settings.name,
+             .what =
+                 "table: " + table +
+                 " is a pattern, which this type of source does not support yet; list the tables"});
       }
     }
   }

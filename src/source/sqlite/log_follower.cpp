@@ -52,7 +52,7 @@ constexpr int kDoublingsMax = 20;
 constexpr int kLoadsBetweenWorn = 10;
 
 std::string missing_words(const LogObject& missing, const std::string& path) {
-  return "the trigger log is not there, or not as this configuration needs it (\"" + missing.name +
+  return "the trigger log is missing or does not fit this configuration (\"" + missing.name +
          "\"): " + how_to_install(path);
 }
 
@@ -129,7 +129,7 @@ void LogTable::insert() {
   });
   feed_.live().committed(rows, {.since = proven_at_, .by = read_at});
   if (is_full) {
-    put_out_of_step("the filter is full: it is built again, larger");
+    put_out_of_step("the filter is full: rebuilding it with more room");
     return;
   }
   feed_.follow_growth();
@@ -144,7 +144,7 @@ void LogTable::erase(TimePoint at) {
     is_missing = is_missing || feed_.live().erase(hash) == EraseOutcome::not_found;
   });
   if (is_missing) {
-    put_out_of_step("the trigger log takes a row away that the filter does not have");
+    put_out_of_step("the trigger log deletes a row that the filter does not contain");
     return;
   }
   is_worn_ = feed_.live().writable()->stats().rebuild_needed &&
@@ -424,7 +424,7 @@ Done LogFollower::follow_log(const Database& database, TimePoint at) {
     schema_.reset();  // all anew as soon as there is a row
     for (LogTable& table : tables_) {
       table.begin_anew(State::unsynced,
-                       "the trigger log is empty: it is of use from its next row on");
+                       "the trigger log is empty: the guard follows it from its next row on");
     }
     return {};
   }
@@ -447,7 +447,7 @@ Done LogFollower::check_position(const Database& database) {
   }
   if (!TRY(has_mark(database, position_))) {
     for (LogTable& table : tables_) {
-      table.put_out_of_step("the trigger log does not go back far enough: reading all rows");
+      table.put_out_of_step("the trigger log does not reach back far enough: reading all rows");
     }
   }
   return {};
@@ -533,7 +533,8 @@ Planned<TouchedRows> LogReader::read(const Database& database,
     TRY(add(table, feed, changes, row, touched));
   }
   if (!touched.is_explained()) {
-    return std::unexpected("the trigger log does not explain table \"" + table.plan.table + "\"");
+    return std::unexpected("the trigger log does not match the rows of table \"" +
+                           table.plan.table + "\"");
   }
   return touched;
 }

@@ -231,8 +231,8 @@ Error DatabaseOrigin::explained(const Error& error) const {
   }
   if (error.code == SQLITE_READONLY_ROLLBACK) {
     result.what = path_ +
-                  " is locked by a writer; if it stays so, one was interrupted: open it once with "
-                  "an application that may write";
+                  " is locked by a writer; if this persists, a writer was interrupted: open the "
+                  "database once with an application that may write";
   } else if (error.is_busy()) {
     result.what = path_ + " is locked by a writer";
   } else if ((error.code & kPrimaryCode) == SQLITE_NOTADB) {
@@ -240,8 +240,8 @@ Error DatabaseOrigin::explained(const Error& error) const {
   } else if ((error.code & kPrimaryCode) == SQLITE_CANTOPEN ||
              (error.code & kPrimaryCode) == SQLITE_READONLY) {
     result.what = "cannot open " + path_ + " (" + error.what +
-                  "): the guard's user must be able to read it, and in WAL mode to write " + path_ +
-                  "-shm or to create it";
+                  "): the guard's user needs read access, and in WAL mode write access to " +
+                  path_ + "-shm, or permission to create that file";
   } else {
     result.what = path_ + ": " + error.what;
   }

@@ -41,10 +41,11 @@ bool Row::read_condition(const Statement& statement) {
     } else if (column.form == Form::text && type == SQLITE_TEXT) {
       asked_[i] = statement.bytes(index);
     } else {
-      return refuse("a value of another type than the column's, which the condition cannot compare",
-                    statement,
-                    place,
-                    column.name);
+      return refuse(
+          "a value whose type differs from the column's, which the condition cannot compare",
+          statement,
+          place,
+          column.name);
     }
   }
   return true;
@@ -68,7 +69,8 @@ bool Row::read_value(const Statement& statement, std::size_t column) {
     case SQLITE_INTEGER:
       if (plan_.columns[column].text_only) {
         return refuse(
-            "a number where the key template expects text; write {…:uint64} or {…:int64} there",
+            "a number where the key template expects text; write {…:uint64} or {…:int64} in the "
+            "template",
             statement,
             column,
             plan_.columns[column].name);
@@ -86,8 +88,8 @@ bool Row::read_value(const Statement& statement, std::size_t column) {
           statement.bytes(index).size() == kUuidBytes &&
           !keyspace::is_printable_ascii(statement.bytes(index))) {
         return refuse(
-            "16 bytes, as UUIDs are kept, where keys have text; declare the column BLOB "
-            "and write {…:uuid}, or {…:rest} if keys have these bytes themselves",
+            "a UUID as 16 bytes, but keys contain text; declare the column BLOB and write "
+            "{…:uuid}, or {…:rest} if keys contain the 16 bytes",
             statement,
             column,
             plan_.columns[column].name);
@@ -100,8 +102,10 @@ bool Row::read_uuid(const Statement& statement, std::size_t column) {
   const int index = static_cast<int>(column);
   const std::string_view bytes = statement.bytes(index);
   if (statement.type(index) != SQLITE_BLOB || bytes.size() != kUuidBytes) {
-    return refuse(
-        "it is no UUID of 16 bytes, as the others", statement, column, plan_.columns[column].name);
+    return refuse("it is not a UUID of 16 bytes like the other rows",
+                  statement,
+                  column,
+                  plan_.columns[column].name);
   }
   values_[column] = write_uuid(bytes, plan_.uuid_order, uuid_texts_.at(column));
   return true;

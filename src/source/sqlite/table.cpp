@@ -61,7 +61,7 @@ std::optional<std::string> ambiguous(const Column& column,
   }
   if (column.affinity == Affinity::integer) {
     return subject + "is " + column.declared_type +
-           ", so SQL compares it as a number (007 finds 7) while {" + placeholder.name +
+           ", so SQL compares it as a number (007 finds 7), but {" + placeholder.name +
            "} compares bytes; write {" + placeholder.name + ":uint64} or {" + placeholder.name +
            ":int64}";
   }
@@ -76,13 +76,13 @@ std::optional<std::string> ambiguous(const Column& column,
   }
   if (collation != "NOCASE" && collation != "RTRIM") {
     return subject + "has the collation " + collation +
-           ", by which different bytes can be equal; only BINARY, NOCASE and RTRIM are understood";
+           ", in which different bytes can be equal; only BINARY, NOCASE and RTRIM are supported";
   }
   if (placeholder.type == ValueType::text_ci) {
     return std::nullopt;
   }
   return subject + "has the collation " + collation +
-         ", by which different bytes can be equal; write {" + placeholder.name +
+         ", in which different bytes can be equal; write {" + placeholder.name +
          (placeholder.rest ? ":rest" : "") + "|ci}";
 }
 
@@ -97,16 +97,17 @@ std::optional<std::string> undecidable(const Column& column, const keyspace::Col
       for (const std::string_view literal : use.literals) {
         if (!keyspace::canonical_int64(literal)) {
           return subject + "is " + column.declared_type +
-                 ", so SQL compares it as a number, and '" + std::string(literal) +
-                 "' is not one as SQLite prints it; write it so, or use a TEXT column";
+                 ", so SQL compares it as a number, but '" + std::string(literal) +
+                 "' is not written as SQLite prints numbers; write it that way, or use a TEXT "
+                 "column";
         }
       }
       return std::nullopt;
     case Affinity::text:
       if (column.collation != "BINARY" && !use.only_excludes) {
         return subject + "has the collation " + column.collation +
-               ", by which different bytes can be equal; a condition can only ask <>, IS NULL or "
-               "IS NOT NULL of it";
+               ", in which different bytes can be equal; a condition can test it only with <>, IS "
+               "NULL or IS NOT NULL";
       }
       return std::nullopt;
     case Affinity::real:
@@ -114,9 +115,8 @@ std::optional<std::string> undecidable(const Column& column, const keyspace::Col
       break;
   }
   return subject + "is " + (column.declared_type.empty() ? "of no type" : column.declared_type) +
-         ", whose values have no certain text; use an INTEGER or TEXT column, or ask IS NULL or IS "
-         "NOT "
-         "NULL";
+         ", whose values have no unambiguous text; use an INTEGER or TEXT column, or test IS NULL "
+         "or IS NOT NULL";
 }
 
 namespace {
@@ -145,18 +145,18 @@ Planned<Table> find_table(const Database& database, const std::string& wanted) {
                  }
                }));
   if (!found) {
-    return std::unexpected("there is no table \"" + wanted + "\"" +
+    return std::unexpected("no such table: \"" + wanted + "\"" +
                            config::suggestion(wanted, names, std::identity()));
   }
   if (found->kind == "view") {
-    return std::unexpected("\"" + wanted +
-                           "\" is a view, whose columns have no type or collation "
-                           "that could be checked; name the table behind it");
+    return std::unexpected(
+        "\"" + wanted +
+        "\" is a view, whose columns have no type or collation to check; use its underlying table");
   }
   if (found->kind != "table") {
     return std::unexpected("\"" + wanted + "\" is a " + found->kind +
-                           " table, whose rows can change "
-                           "without a commit that SQLite tells of; name an ordinary table");
+                           " table, whose rows can change without a commit that SQLite reports; "
+                           "use an ordinary table");
   }
   return *found;
 }

@@ -337,8 +337,9 @@ Planned<LoggedTable> plan_logged_table(const Database& database,
   auto texts = TRY(unique_texts(database, plan.table));
   auto key = choose_key(keys, plan.columns);
   if (!key) {
-    return std::unexpected("table \"" + plan.table +
-                           "\" has no key by which triggers could name a row; use follow: rescan");
+    return std::unexpected(
+        "table \"" + plan.table +
+        "\" has no key with which triggers could identify a row; use follow: rescan");
   }
   LoggedTable result{.plan = std::move(plan),
                      .keys = std::move(keys),
@@ -349,13 +350,13 @@ Planned<LoggedTable> plan_logged_table(const Database& database,
   if (result.values.size() > kLogValuesMax) {
     return std::unexpected("the triggers of table \"" + result.plan.table +
                            "\" would have to log " + std::to_string(result.values.size()) +
-                           " columns, and can log " + std::to_string(kLogValuesMax) +
+                           " columns, but the maximum is " + std::to_string(kLogValuesMax) +
                            "; use follow: rescan");
   }
   if (target.settings.filter.deletes == config::Deletes::trusted && !result.identity_is_unique) {
     return std::unexpected(
-        "deletes: trusted needs keys of which no two rows have the same, and those of table \"" +
-        result.plan.table + "\" can; use exact, or auto");
+        "deletes: trusted requires that no two rows have the same key, but rows of table \"" +
+        result.plan.table + "\" can share one; use exact or auto");
   }
   return result;
 }
@@ -422,13 +423,15 @@ Done install_in(const Database& database, std::span<const Target> targets) {
 std::string script(const std::vector<LogObject>& missing, const std::vector<std::string>& others) {
   std::string sql;
   if (missing.empty()) {
-    sql += "-- The trigger log is there: nothing to do.\n";
+    sql += "-- The trigger log is installed: nothing to do.\n";
   } else {
     sql += "BEGIN IMMEDIATE;\n" + creation_sql(missing) + "COMMIT;\n";
   }
   for (const std::string& other : others) {
-    sql += "-- Not asked for by this configuration; if no other guard needs it:\n-- DROP TRIGGER " +
-           quoted_identifier(other) + ";\n";
+    sql +=
+        "-- Not needed by this configuration; if no other guard needs it:\n"
+        "-- DROP TRIGGER " +
+        quoted_identifier(other) + ";\n";
   }
   return sql;
 }
@@ -473,7 +476,7 @@ std::expected<std::string, std::vector<Refusal>> trigger_log_sql(const std::stri
 }
 
 std::string how_to_install(std::string_view path) {
-  return "look at what `cuckooguard triggers --config FILE` prints and run it on " +
+  return "review the SQL that `cuckooguard triggers --config FILE` prints and run it on " +
          std::string(path) + ", or set install_triggers: true, or follow: rescan";
 }
 

@@ -150,9 +150,8 @@ Planned<std::vector<UniqueText>> unique_texts(const Database& database, const st
     auto text = read_index_text(index.sql);
     if (!text || text->condition.empty() == index.is_partial) {
       return std::unexpected("the unique index \"" + index.name + "\" of table \"" + table +
-                             "\" has a text that is not understood, so that triggers could not log "
-                             "which rows a REPLACE "
-                             "removes; use follow: rescan");
+                             "\" has a definition that the guard cannot parse, so triggers could "
+                             "not log which rows a REPLACE removes; use follow: rescan");
     }
     texts.push_back(with_columns(*std::move(text), names));
   }

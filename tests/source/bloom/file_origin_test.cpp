@@ -43,7 +43,7 @@ struct InFile {
 
 TEST(BloomFileOrigin, a_file_is_read_when_it_has_stood_still) {
   InFile file;
-  EXPECT_THAT(file.origin.read({}).why, HasSubstr("there is no file"));
+  EXPECT_THAT(file.origin.read({}).why, HasSubstr("no such file"));
   file.replace(guava('\xFF'));
   EXPECT_EQ(file.origin.read({}).kind, Kind::unclear);
   file.clock.advance(SettledFile::kSettle);

@@ -170,7 +170,7 @@ TEST(BloomFollower, it_reads_a_quarter_of_the_time_at_most_and_says_which_max_la
   EXPECT_EQ(seen.find("700"), Finding::not_fresh);
   EXPECT_EQ(seen.state(), State::lagging);
   EXPECT_THAT(seen.why(), HasSubstr("takes 2.0 s to read"));
-  EXPECT_THAT(seen.why(), HasSubstr("a max_lag of 11.2 s"));
+  EXPECT_THAT(seen.why(), HasSubstr("max_lag to 11.2 s"));
   seen.changed();
   for (int i = 0; i < 23; ++i) {
     seen.bench.clock.advance(250ms);
@@ -231,7 +231,7 @@ TEST(BloomFollower, one_with_fewer_bits_counts_when_it_has_as_many) {
   seen.step();
   EXPECT_EQ(seen.find("700"), Finding::not_fresh);
   EXPECT_EQ(seen.state(), State::loading);
-  EXPECT_THAT(seen.why(), HasSubstr("the filter was made anew"));
+  EXPECT_THAT(seen.why(), HasSubstr("the filter was recreated"));
   seen.give(filter_of(100));
   seen.step();
   EXPECT_EQ(seen.find("700"), Finding::absent);
@@ -276,7 +276,7 @@ TEST(BloomFollower, one_that_comes_where_there_was_none_counts_when_it_has_stood
   seen.give(filter_of(1));
   seen.step();
   EXPECT_EQ(seen.find("700"), Finding::not_fresh);
-  EXPECT_THAT(seen.why(), HasSubstr("may be being filled"));
+  EXPECT_THAT(seen.why(), HasSubstr("may still be filling"));
   seen.bench.clock.advance(BloomFollower::kStandsStill - 1ns);
   seen.step();
   EXPECT_EQ(seen.find("700"), Finding::not_fresh);

@@ -102,9 +102,9 @@ TEST(BloomKeyOriginDump, what_is_no_dump_is_refused) {
   made.redis.more = nullptr;
   EXPECT_THAT(made.read().why, HasSubstr("unknown command 'BF.SCANDUMP'"));
   made.redis.more = [](const FakeRedis::Words&) { return chunk(0, ""); };
-  EXPECT_THAT(made.read().why, HasSubstr("no filter under the key"));
+  EXPECT_THAT(made.read().why, HasSubstr("no filter at the key"));
   made.redis.more = [](const FakeRedis::Words&) { return FakeRedis::text("OK"); };
-  EXPECT_THAT(made.read().why, HasSubstr("is no chunk"));
+  EXPECT_THAT(made.read().why, HasSubstr("is not a chunk"));
 }
 
 TEST(BloomKeyOriginDump, headers_may_differ_in_counts_alone) {

@@ -116,7 +116,7 @@ TEST(BloomKeyOrigin,
   Keyed go_zero;
   const BloomReading missing = go_zero.read();
   EXPECT_EQ(missing.kind, Kind::refused);
-  EXPECT_THAT(missing.why, HasSubstr("no filter under the key ids in db 0"));
+  EXPECT_THAT(missing.why, HasSubstr("no filter at the key ids in db 0"));
   go_zero.redis.texts["ids"] = bitmap_of(0, 10);
   go_zero.redis.role = "slave";
   EXPECT_THAT(go_zero.read().why, HasSubstr("Redis is a replica"));
@@ -150,7 +150,7 @@ TEST(BloomKeyOrigin, redissons_shape_must_be_the_same_behind_the_bitmap) {
     bitmap = with_bits(std::move(bitmap), redisson_positions(std::to_string(id), kSize, 5));
   }
   redis.texts["ids"] = bitmap;
-  EXPECT_THAT(redisson.read().why, HasSubstr("{ids}:config does not say size"));
+  EXPECT_THAT(redisson.read().why, HasSubstr("{ids}:config lacks size"));
   redis.hashes["{ids}:config"] = {{"size", "100000"}, {"hashIterations", "5"}};
   const BloomReading reading = redisson.read();
   ASSERT_EQ(reading.kind, Kind::taken) << reading.why;

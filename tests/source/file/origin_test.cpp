@@ -108,7 +108,7 @@ TEST(FileOrigin, a_condition_needs_its_columns_in_the_header) {
 TEST(FileOrigin, what_keeps_it_from_starting_is_said_with_the_fix) {
   Following csv(kCsv);
   ASSERT_EQ(csv.check().size(), 1U);
-  EXPECT_THAT(csv.check()[0].what, HasSubstr("there is no file " + csv.path));
+  EXPECT_THAT(csv.check()[0].what, HasSubstr("no such file: " + csv.path));
   harness::write_whole_file(csv.path, "uid,name\n");
   ASSERT_EQ(csv.check().size(), 1U);
   EXPECT_EQ(csv.check()[0].ns, "users");

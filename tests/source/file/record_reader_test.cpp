@@ -96,9 +96,8 @@ TEST(RecordReader, quoted_fields_hold_commas_line_ends_and_quotes) {
 }
 
 TEST(RecordReader, what_is_no_csv_is_an_error_with_its_line) {
-  EXPECT_EQ(csv_error("a\n\"b\nc\"x,1\n"), "line 2: text behind a closing quote");
-  EXPECT_EQ(csv_error("a\nb\nc\"d\"\n"),
-            "line 3: a quote inside a field that does not begin with one");
+  EXPECT_EQ(csv_error("a\n\"b\nc\"x,1\n"), "line 2: text after a closing quote");
+  EXPECT_EQ(csv_error("a\nb\nc\"d\"\n"), "line 3: a quote inside an unquoted field");
   EXPECT_EQ(csv_error("a\n\"b\nc\n"), "line 2: a quoted field has no closing quote");
 }
 

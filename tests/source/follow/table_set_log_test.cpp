@@ -69,7 +69,7 @@ TEST_F(ViewGoodForNow, a_table_is_proven_as_of_the_last_word_that_nothing_was_co
   EXPECT_TRUE(is_fresh());
   bench_.clock.advance(milliseconds(1));
   prove();
-  EXPECT_FALSE(is_fresh()) << "what was committed since may be missing";
+  EXPECT_FALSE(is_fresh()) << "its snapshot may lack rows that were committed since";
   tables_.log.see_committed(word(7), bench_.clock.now());
   prove();
   EXPECT_TRUE(is_fresh());
@@ -308,7 +308,7 @@ TEST_F(TableSetTest, another_log_with_the_same_numbers_makes_all_be_read_anew) {
          MadeLog::map(1, "user"),
          MadeLog::insert(1, 8)});
   EXPECT_FALSE(tables_.log.apply(MadeLog::commit(), never_));
-  EXPECT_THAT(std::string(tables_.log.why_void()), HasSubstr("begun anew"));
+  EXPECT_THAT(std::string(tables_.log.why_void()), HasSubstr("reset or truncated"));
   EXPECT_FALSE(is_fresh());
   prove();
   EXPECT_FALSE(is_fresh());
@@ -323,7 +323,7 @@ TEST_F(TableSetTest, a_log_that_ends_before_what_was_followed_makes_all_be_read_
   tables_.log.reconnected({}, "db1");
   apply({binlog::make_format(binlog::Brand::mariadb)});
   tables_.log.prove(bench_.clock.now(), at("0-77-1"));
-  EXPECT_THAT(std::string(tables_.log.why_void()), HasSubstr("lost its end"));
+  EXPECT_THAT(std::string(tables_.log.why_void()), HasSubstr("reset or truncated"));
 }
 
 TEST_F(TableSetTest, a_set_that_has_seen_no_group_cannot_go_on_with_a_log) {

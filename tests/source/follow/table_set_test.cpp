@@ -112,7 +112,7 @@ TEST_F(TableSetTest, a_table_that_is_read_again_and_again_waits_ever_longer_and_
     pauses.push_back(pause());
     EXPECT_FALSE(is_fresh());
     const bool is_seldom = pauses.back() > seconds(0);
-    EXPECT_EQ(why.find("this comes too often") != std::string::npos, is_seldom) << why;
+    EXPECT_EQ(why.find("this happens too often") != std::string::npos, is_seldom) << why;
     for (const TableIndex index : due_) {
       open_view(index);
       ASSERT_TRUE(read(index, {1}));
@@ -142,11 +142,11 @@ TEST_F(TableSetTest, a_load_that_fails_again_and_again_waits_ever_longer_unless_
   EXPECT_EQ(bench_.witness.troubles().size(), 5U);
   tables_.loads.fail(0, "it was changed while it was read");
   EXPECT_EQ(bench_.witness.troubles().back(),
-            "db: users: it was changed while it was read; this comes too often: the table is read "
-            "again in 32 s");
+            "db: users: it was changed while it was read; this happens too often: reading the "
+            "table again in 32 s");
   EXPECT_EQ(
       bench_.witness.last_of("users").why,
-      "it was changed while it was read; this comes too often: the table is read again in 32 s");
+      "it was changed while it was read; this happens too often: reading the table again in 32 s");
   tables_.loads.tend();
   EXPECT_THAT(tables_.loads.take_due(), IsEmpty());
   bench_.lives[0].ask_for_rebuild();
@@ -159,7 +159,7 @@ TEST_F(TableSetTest, a_load_that_the_log_has_made_useless_says_what_the_log_said
   const auto due = tables_.loads.take_due();
   open_view(due[0]);
   apply({log_.begin_definition(), MadeLog::query("ALTER TABLE user ADD COLUMN note TEXT")});
-  tables_.loads.fail(due[0], "table `user` has changed while it was read");
+  tables_.loads.fail(due[0], "table `user` changed while it was being read");
   EXPECT_THAT(bench_.witness.last_of("users").why, HasSubstr("ALTER TABLE user ADD COLUMN"));
 }
 
@@ -202,7 +202,7 @@ TEST_F(TableSetTest, a_server_whose_position_goes_back_proves_nothing_until_all_
   ASSERT_TRUE(is_fresh());
   EXPECT_EQ(tables_.log.why_void(), "");
   tables_.log.prove(bench_.clock.now(), at(""));
-  EXPECT_THAT(std::string(tables_.log.why_void()), HasSubstr("begun anew"));
+  EXPECT_THAT(std::string(tables_.log.why_void()), HasSubstr("reset or truncated"));
   EXPECT_FALSE(is_fresh());
   prove();
   EXPECT_FALSE(is_fresh());

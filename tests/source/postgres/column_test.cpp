@@ -44,7 +44,7 @@ TEST(PostgresColumn, needs_a_placeholder_that_finds_what_sql_finds) {
   EXPECT_EQ(ambiguous(of(ColumnKind::text), bytes), std::nullopt);
   for (const ColumnKind type :
        {ColumnKind::blended_text, ColumnKind::padded_text, ColumnKind::folded_text}) {
-    EXPECT_THAT(ambiguous(of(type), bytes).value(), HasSubstr("in place of {c} write {c|ci}"));
+    EXPECT_THAT(ambiguous(of(type), bytes).value(), HasSubstr("instead of {c} write {c|ci}"));
     EXPECT_THAT(ambiguous(of(type), number).value(), HasSubstr("write {c|ci}"));
     EXPECT_EQ(ambiguous(of(type), folded), std::nullopt);
   }
@@ -58,7 +58,7 @@ TEST(PostgresColumn, of_text_in_which_two_characters_are_one_is_not_compared_wit
   EXPECT_FALSE(blends_characters("UTF8"));
   const Column blended = of(ColumnKind::blended_text);
   EXPECT_THAT(undecidable(blended, {.literals = {"live", "a\u00A6"}}).value(),
-              HasSubstr("write that in the condition"));
+              HasSubstr("use that spelling in the condition"));
   EXPECT_EQ(undecidable(blended, {.literals = {"live", "a\uFFE4"}}), std::nullopt);
 }
 
@@ -74,16 +74,16 @@ TEST(PostgresColumn, of_a_type_with_several_spellings_needs_the_placeholder_of_i
                                            Placeholder{.name = "c", .type = ValueType::text_ci},
                                            Placeholder{.name = "c", .type = ValueType::int64}}) {
       EXPECT_THAT(ambiguous(of(type), placeholder).value(),
-                  HasSubstr("several spellings of one value; in place of " + placeholder.text() +
+                  HasSubstr("several spellings of one value; instead of " + placeholder.text() +
                             " write " + right.text()));
     }
     for (const auto& [other, unused] : types) {
       EXPECT_EQ(ambiguous(of(other), right).has_value(), other != type);
     }
     EXPECT_THAT(ambiguous(of(ColumnKind::text), right).value(),
-                HasSubstr("in place of " + right.text() + " write {c}"));
+                HasSubstr("instead of " + right.text() + " write {c}"));
     EXPECT_THAT(ambiguous(of(ColumnKind::integer), right).value(),
-                HasSubstr("write {c:uint64}, or {c:int64} if there are negative ones"));
+                HasSubstr("write {c:uint64}, or {c:int64} if it has negative values"));
     EXPECT_THAT(ambiguous(of(ColumnKind::padded_text), right).value(), HasSubstr("write {c|ci}"));
     EXPECT_THAT(undecidable(of(type), {.literals = {"a"}}).value(), HasSubstr("IS NOT NULL"));
   }
@@ -108,10 +108,10 @@ TEST(PostgresColumn, is_compared_in_a_condition_only_as_sql_does) {
   const ColumnUse number{.has_integers = true, .literals = {"7"}};
   const ColumnUse odd_number{.literals = {"007"}};
   EXPECT_EQ(undecidable(of(ColumnKind::text), word), std::nullopt);
-  EXPECT_THAT(undecidable(of(ColumnKind::text), number).value(), HasSubstr("put quotes"));
+  EXPECT_THAT(undecidable(of(ColumnKind::text), number).value(), HasSubstr("quote the value"));
   EXPECT_EQ(undecidable(of(ColumnKind::integer), number), std::nullopt);
   EXPECT_THAT(undecidable(of(ColumnKind::integer), odd_number).value(),
-              HasSubstr("as the server prints it"));
+              HasSubstr("as the server prints numbers"));
   EXPECT_THAT(undecidable(of(ColumnKind::boolean), word).value(), HasSubstr("write 't' or 'f'"));
   EXPECT_EQ(undecidable(of(ColumnKind::boolean), {.literals = {"t", "f"}}), std::nullopt);
   for (const ColumnKind type : {ColumnKind::padded_text, ColumnKind::folded_text}) {
@@ -123,10 +123,10 @@ TEST(PostgresColumn, is_compared_in_a_condition_only_as_sql_does) {
 TEST(PostgresColumn, can_be_asked_whether_it_is_null_but_for_what_is_made_of_several) {
   const ColumnUse is_null{.asks_is_null = true};
   EXPECT_EQ(undecidable(of(ColumnKind::other), is_null), std::nullopt);
-  EXPECT_THAT(undecidable(of(ColumnKind::composite), {}).value(), HasSubstr("made of several"));
+  EXPECT_THAT(undecidable(of(ColumnKind::composite), {}).value(), HasSubstr("a composite type"));
   Column column = of(ColumnKind::other);
   column.nullable = false;
-  EXPECT_THAT(undecidable(column, is_null).value(), HasSubstr("never holds"));
+  EXPECT_THAT(undecidable(column, is_null).value(), HasSubstr("never matches"));
 }
 
 }  // namespace

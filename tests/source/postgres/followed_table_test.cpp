@@ -141,13 +141,13 @@ TEST_F(PostgresFollowedTableTest, a_key_of_which_a_part_has_changed_has_the_rest
 
 TEST_F(PostgresFollowedTableTest, what_cannot_be_known_of_a_row_is_not_guessed) {
   MadeTable full(planned_full());
-  EXPECT_THAT(bad(full, MadeLog::insert(row_of("1"))), HasSubstr("without its description"));
+  EXPECT_THAT(bad(full, MadeLog::insert(row_of("1"))), HasSubstr("without describing the table"));
   good(full, MadeLog::relation(full_relation()));
   EXPECT_THAT(bad(full, MadeLog::update(0, {}, row_of("1"))),
-              HasSubstr("without what it was before"));
+              HasSubstr("without its previous values"));
   EXPECT_THAT(bad(full, MadeLog::update('K', key_of("1"), row_of("1"))),
-              HasSubstr("without what it was before"));
-  EXPECT_THAT(bad(full, MadeLog::erase(key_of("1"))), HasSubstr("another REPLICA IDENTITY"));
+              HasSubstr("without its previous values"));
+  EXPECT_THAT(bad(full, MadeLog::erase(key_of("1"))), HasSubstr("different REPLICA IDENTITY"));
   const MadeRow unchanged{MadeValue::text("1"), MadeValue::unchanged()};
   EXPECT_THAT(bad(full, MadeLog::update('O', unchanged, unchanged)),
               HasSubstr("without column \"name\", which has not changed"));
@@ -158,7 +158,8 @@ TEST_F(PostgresFollowedTableTest, what_cannot_be_known_of_a_row_is_not_guessed) 
               HasSubstr("of 1 columns"));
   EXPECT_FALSE(full.table.is_touched());
   good(user_, MadeLog::relation());
-  EXPECT_THAT(bad(user_, MadeLog::erase(row_of("1"), 'O')), HasSubstr("another REPLICA IDENTITY"));
+  EXPECT_THAT(bad(user_, MadeLog::erase(row_of("1"), 'O')),
+              HasSubstr("different REPLICA IDENTITY"));
 }
 
 TEST_F(PostgresFollowedTableTest, what_is_not_needed_may_be_anything) {
@@ -177,7 +178,7 @@ TEST_F(PostgresFollowedTableTest, a_table_that_is_not_as_it_was_planned_has_chan
   const std::vector<Case> cases{
       {[](MadeRelation& is) { is.name = "customer"; }, "\"public\".\"customer\""},
       {[](MadeRelation& is) { is.schema = "old"; }, "\"old\".\"user\""},
-      {[](MadeRelation& is) { is.oid = 7; }, "another one has taken its name"},
+      {[](MadeRelation& is) { is.oid = 7; }, "another table has taken its name"},
       {[](MadeRelation& is) { is.identity = 'f'; }, "REPLICA IDENTITY"},
       {[](MadeRelation& is) { is.identity = 'n'; }, "REPLICA IDENTITY"},
       {[](MadeRelation& is) { is.columns.push_back({.name = "note"}); }, "3 columns"},
@@ -193,7 +194,8 @@ TEST_F(PostgresFollowedTableTest, a_table_that_is_not_as_it_was_planned_has_chan
     MadeRelation relation;
     each.change(relation);
     EXPECT_THAT(bad(user_, MadeLog::relation(relation)), HasSubstr(each.why));
-    EXPECT_THAT(bad(user_, MadeLog::insert(row_of("1"))), HasSubstr("without its description"));
+    EXPECT_THAT(bad(user_, MadeLog::insert(row_of("1"))),
+                HasSubstr("without describing the table"));
   }
   MadeRelation index;
   index.identity = 'i';

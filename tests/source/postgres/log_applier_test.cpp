@@ -155,10 +155,10 @@ TEST_F(PostgresApplierTest, rows_without_a_relation_in_this_stream_are_not_under
 }
 
 TEST_F(PostgresApplierTest, transactions_that_do_not_fit_together_are_not_understood) {
-  EXPECT_THAT(refusal(log_.commit()), HasSubstr("another transaction"));
+  EXPECT_THAT(refusal(log_.commit()), HasSubstr("a different transaction"));
   apply({log_.begin(7)});
-  EXPECT_THAT(refusal(log_.begin(8)), HasSubstr("within another"));
-  EXPECT_THAT(refusal(log_.commit()), HasSubstr("another transaction"));
+  EXPECT_THAT(refusal(log_.begin(8)), HasSubstr("inside another one"));
+  EXPECT_THAT(refusal(log_.commit()), HasSubstr("a different transaction"));
   EXPECT_THAT(refusal("?"), HasSubstr("the server's log: "));
 }
 
@@ -185,7 +185,7 @@ TEST_F(PostgresApplierTest, a_table_that_was_truncated_is_out_of_step_and_others
                           MadeLog::insert(row_of("2"), 17),
                           MadeLog::truncate({kUserOid})}));
   EXPECT_THAT(out_of_step_, ElementsAre(&user_.table));
-  EXPECT_EQ(why_, "it was truncated; it is read again");
+  EXPECT_EQ(why_, "the table was truncated; reading it again");
   EXPECT_THAT(user_.target.rows(), IsEmpty());
   EXPECT_THAT(item_.target.rows(), ElementsAre("2"));
   EXPECT_THAT(applier_.unseen(), ElementsAre(kEpoch + 7)) << "who reads it must see that";
@@ -360,7 +360,7 @@ TEST_F(PostgresApplierTest, a_table_is_known_by_its_number_and_by_its_name) {
   applier_.join(again.table);
   apply(log_.transaction(8, {MadeLog::relation(other), MadeLog::insert(row_of("1"), 99)}));
   EXPECT_THAT(out_of_step_, ElementsAre(&user_.table, &again.table));
-  EXPECT_THAT(why_, HasSubstr("another one has taken its name"));
+  EXPECT_THAT(why_, HasSubstr("another table has taken its name"));
 }
 
 TEST_F(PostgresApplierTest, tells_of_rows_of_a_table_that_nobody_follows_once_per_transaction) {
@@ -511,7 +511,7 @@ TEST_F(PostgresApplierTest, a_table_of_another_fingerprint_is_out_of_step) {
   EXPECT_THAT(out_of_step_, IsEmpty());
   judge({{"user", "other"}});
   EXPECT_THAT(out_of_step_, ElementsAre(&user_.table, &item_.table));
-  EXPECT_THAT(why_, HasSubstr("\"item\" is not there any more"));
+  EXPECT_THAT(why_, HasSubstr("\"item\" does not exist any more"));
   EXPECT_THAT(others_, IsEmpty());
   judge({{"user", "as planned"}});
   EXPECT_THAT(others_, ElementsAre("public.user")) << "nobody follows it now";

@@ -113,7 +113,7 @@ TEST(PostgresAccountSql, quotes_names) {
                     HasSubstr("GRANT SELECT ON \"public\".TABLE TO \"gu\"\"ard\";")))
       << "for each table, not for those that are none of its business";
   EXPECT_EQ(account_sql(settings, {.state = "3D000", .what = "database does not exist"}),
-            "psql --list shows the databases that the server has.")
+            "List the server's databases with psql --list.")
       << "no account helps";
 }
 

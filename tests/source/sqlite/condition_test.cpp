@@ -159,11 +159,13 @@ TEST_F(SqliteCondition, is_refused_where_sqlite_compares_otherwise_than_by_bytes
   EXPECT_THAT(refusal("c = 'a'"),
               HasSubstr("where: column \"c\" of table \"users\" has the "
                         "collation NOCASE"));
-  EXPECT_THAT(refusal("r = 1"), HasSubstr("is REAL, whose values have no certain text"));
+  EXPECT_THAT(refusal("r = 1"), HasSubstr("is REAL, whose values have no unambiguous text"));
   EXPECT_THAT(refusal("b <> 'a'"), HasSubstr("is BLOB, whose values"));
-  EXPECT_THAT(refusal("i = '007'"), HasSubstr("'007' is not one as SQLite prints it"));
-  EXPECT_THAT(refusal("n IN (1, '1.0')"), HasSubstr("'1.0' is not one as SQLite prints it"));
-  EXPECT_THAT(refusal("i = 9223372036854775808"), HasSubstr("is not one as SQLite prints it"));
+  EXPECT_THAT(refusal("i = '007'"), HasSubstr("'007' is not written as SQLite prints numbers"));
+  EXPECT_THAT(refusal("n IN (1, '1.0')"),
+              HasSubstr("'1.0' is not written as SQLite prints numbers"));
+  EXPECT_THAT(refusal("i = 9223372036854775808"),
+              HasSubstr("is not written as SQLite prints numbers"));
   EXPECT_THAT(refusal("tt = 'a'"), HasSubstr("has no column \"tt\""));
   EXPECT_EQ(refusal("c <> 'a'"), "");
   EXPECT_EQ(refusal("T = 'a' AND c IS NULL AND r IS NOT NULL AND B IS NULL"), "");
@@ -174,7 +176,7 @@ TEST_F(SqliteCondition, refuses_a_row_whose_value_is_of_another_type) {
   run(kUsers);
   run("INSERT INTO users(id, t, i) VALUES(1, x'61', 1.5)");
   EXPECT_THAT(loaded("t = 'a'"),
-              ElementsAre(HasSubstr("has a in column \"t\": a value of another")));
+              ElementsAre(HasSubstr("has a in column \"t\": a value whose type differs")));
   EXPECT_THAT(loaded("i <> 1"), ElementsAre(HasSubstr("has 1.5 in column \"i\"")));
   EXPECT_THAT(loaded("t IS NOT NULL AND i IS NOT NULL"), ElementsAre("1"));
 }

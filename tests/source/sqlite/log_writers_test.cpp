@@ -132,7 +132,7 @@ TEST_P(LoggedWriters, leave_the_filter_equal_to_the_table_whenever_they_rest) {
                 testing::AnyOf(testing::IsEmpty(),
                                testing::HasSubstr("the database was opened"),
                                testing::HasSubstr("is locked by a writer"),
-                               testing::HasSubstr("has not proven for longer")));
+                               testing::HasSubstr("no proof within max_lag")));
   }
 }
 

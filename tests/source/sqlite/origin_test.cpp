@@ -194,7 +194,7 @@ TEST(SqliteOrigin, a_file_that_goes_away_is_lost_and_found_again) {
   std::filesystem::rename(database.path(), database.path() + ".away");
   const Sighting away = origin.look();
   EXPECT_EQ(away.kind, Sighting::Kind::lost);
-  EXPECT_THAT(away.why, testing::HasSubstr("there is no file " + database.path()));
+  EXPECT_THAT(away.why, testing::HasSubstr("no such file: " + database.path()));
   std::filesystem::rename(database.path() + ".away", database.path());
   const Sighting back = origin.look();
   EXPECT_EQ(back.kind, Sighting::Kind::seen) << back.why;
@@ -224,7 +224,7 @@ TEST(SqliteOrigin, a_journal_that_nobody_holds_is_unclear_until_a_writer_has_rol
   DatabaseOrigin origin(copy);
   const Snapshot snapshot = origin.take(feeds, bench.never);
   EXPECT_EQ(snapshot.kind, Snapshot::Kind::unclear);
-  EXPECT_THAT(snapshot.why, testing::HasSubstr("is locked by a writer; if it stays so"));
+  EXPECT_THAT(snapshot.why, testing::HasSubstr("is locked by a writer; if this persists"));
   Writer(copy).run("DELETE FROM users WHERE id = 1");
   EXPECT_EQ(origin.take(feeds, bench.never).kind, Snapshot::Kind::taken);
 }

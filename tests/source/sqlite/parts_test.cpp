@@ -124,7 +124,7 @@ class SqliteList : public SqliteParts {
 };
 
 TEST_F(SqliteList, a_table_that_is_named_must_be_there) {
-  EXPECT_THAT(refusals(), ElementsAre(HasSubstr("there is no table \"user_9\"")));
+  EXPECT_THAT(refusals(), ElementsAre(HasSubstr("no such table: \"user_9\"")));
   writer_.run(table("user_9", 900, 900));
   EXPECT_THAT(refusals(), IsEmpty());
   Feeds feeds = bench_.feeds();

@@ -66,7 +66,7 @@ TEST(SqliteRow, of_16_bytes_has_the_text_of_a_uuid_or_none) {
             (Values{"00112233-4455-6677-8899-aabbccddeeff", "x"}));
   for (const char* const other : {"x'66'", "'66774455-0011-2233-8899-aabbccddeeff'", "7"}) {
     EXPECT_THAT(read("", std::string("SELECT ") + other + ", 'x'", uuid).refusal,
-                HasSubstr("no UUID of 16 bytes"))
+                HasSubstr("not a UUID of 16 bytes"))
         << other;
   }
   const PlannedColumn text{.name = "a", .is_key_text = true};
