@@ -135,7 +135,7 @@ TEST_P(EntriesThatCannotBeApplied, a_dump_without_its_tag_is_refused_and_the_err
   };
   using filled::testing::ForgedLayer;
   EXPECT_THAT(edited([](ForgedLayer& layer) { layer.header.stale = 1; }),
-              HasSubstr("not made by a guard with this secret"));
+              HasSubstr("not created by a guard with this secret"));
   EXPECT_THAT(edited([](ForgedLayer& layer) {
                 layer.header.position = {};
                 layer.header.position_bytes = 0;

@@ -86,7 +86,7 @@ class FirstHour : public testing::Test {
         continue;
       }
       line.erase(0, at);
-      line.erase(std::min(line.find(", in its configuration"), line.size()));
+      line.erase(std::min(line.find(", also in its configuration file"), line.size()));
       if (const std::size_t word = line.find("PASSWORD"); word != std::string::npos) {
         line.replace(word, std::string_view("PASSWORD").size(), kPassword);
       }
@@ -128,7 +128,7 @@ class FirstHour : public testing::Test {
     EXPECT_EQ(follow_sql(nobody, "CREATE USER "), 1);
     EXPECT_THAT(refusal(), HasSubstr("Access denied for user 'guard'@'localhost'"));
     set_password("--database-password-file", "wrong");
-    EXPECT_THAT(refusal(), HasSubstr("If the password is right, the account is not"));
+    EXPECT_THAT(refusal(), HasSubstr("If the password is correct, the account is missing"));
     set_password("--database-password-file", kPassword);
     EXPECT_THAT(refusal(), HasSubstr("to database 'shop'"));
     EXPECT_EQ(follow_sql(refusal(), "GRANT SELECT ON `shop`.* TO 'guard'@'localhost';"), 1);

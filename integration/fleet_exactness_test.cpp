@@ -509,7 +509,7 @@ TYPED_TEST(FleetExactness, what_was_changed_is_tried_by_one_before_all_believe_i
   const auto says = [](const auto& guard, std::string_view what) {
     return eventually([&] { return guard.reports().contains(what); });
   };
-  EXPECT_TRUE(says(waiting, "other followers try it first")) << this->reports();
+  EXPECT_TRUE(says(waiting, "other followers test the new version first")) << this->reports();
   EXPECT_TRUE(says(*this->builders_.at("one"), "it is not promoted")) << this->reports();
   EXPECT_TRUE(trying.trial().is_on);
   EXPECT_FALSE(waiting.trial().is_on);

@@ -130,7 +130,7 @@ TEST_F(FleetOverHttp, a_follower_that_may_not_ask_says_why_it_does_not_know) {
   EXPECT_EQ(silent.call({"GET", "user:700000"}), "$6\r\ncached\r\n");
   for (const auto& [guard, why] :
        {std::pair(&refused, "HTTP 401: This is not the token in admin.token_file."),
-        std::pair(&silent, "this type of source is not asked for rows")}) {
+        std::pair(&silent, "this type of source does not support row look-ups")}) {
     EXPECT_TRUE(eventually([&] {
       return guard->log().find("event=contradiction_unknown") != std::string::npos;
     })) << guard->log();
@@ -140,7 +140,7 @@ TEST_F(FleetOverHttp, a_follower_that_may_not_ask_says_why_it_does_not_know) {
 
 TEST_F(FleetOverHttp, a_builder_answers_for_namespaces_that_are_defined_as_its_own) {
   EXPECT_THAT(ask_builder("users/1", "1").body, HasSubstr("other keys, tables or conditions"));
-  EXPECT_THAT(ask_builder("items/1", "1").body, HasSubstr("has no such namespace"));
+  EXPECT_THAT(ask_builder("items/1", "1").body, HasSubstr("does not have this namespace"));
   EXPECT_EQ(AdminClient(*guard_).post("/v1/fleet/row/users/1", "1").status, 401);
 }
 

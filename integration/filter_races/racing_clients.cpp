@@ -64,7 +64,7 @@ std::optional<Reply> FilterClient::change(What what, std::uint32_t item) {
   } else {
     ++counts_
           .errors[reply->empty() ? "the connection was lost" : reply->substr(0, reply->size() - 2)];
-    if (!reply->empty() && !reply->contains("it may have been done, or not")) {
+    if (!reply->empty() && !reply->contains("may or may not have been applied")) {
       ++counts_.refused;
       return std::nullopt;
     }

@@ -49,7 +49,7 @@ std::string verdict(const config::Config& config, bool lacks_passwords) {
   if (app::guards_nothing(config)) {
     return "valid, but guards nothing: it defines no namespaces and no filters";
   }
-  return lacks_passwords ? "valid, but a password is missing" : "fine";
+  return lacks_passwords ? "valid, but a password is missing" : "valid";
 }
 
 }  // namespace

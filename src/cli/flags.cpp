@@ -41,7 +41,7 @@ void ConfigFlags::add_overrides(Parser command) {
           return Taken{};
         },
         type,
-        std::string(setting) + "; overrides the configuration");
+        std::string("Override ") + setting);
   };
   add("--listen", "listen.address", "ADDRESS");
   add("--upstream", "upstream.address", "ADDRESS");

@@ -29,7 +29,7 @@ struct MainFlags {
     app.add_flag("--strict-start",
                  serve.strict_start,
                  "Exit with 78 if a source is unreadable at startup (default: its namespaces pass "
-                 "all keys and it is retried)");
+                 "all keys, and the source is retried)");
     printing.excludes(checking);
     planning.excludes(checking).excludes(printing);
     serve.config.add_overrides(app);
@@ -86,8 +86,8 @@ std::optional<Command> parse_options(int argc,
                                      const Program& program,
                                      int& exit_code) {
   CommandLine line("cuckooguard",
-                   "A sidecar in front of Redis. It answers reads of keys that cannot exist "
-                   "itself, so that they reach neither Redis nor the database.");
+                   "A sidecar in front of Redis that answers reads of keys which cannot exist, so "
+                   "that they reach neither Redis nor the database.");
   const Parser app = line.parser();
   MainFlags flags;
   flags.add(app);

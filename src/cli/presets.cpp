@@ -26,7 +26,7 @@ nil
 bytes:TEXT
   bytes      TEXT, unchanged, such as "bytes:__ABSENT__"; "bytes:null" for code that caches JSON
   caution    for your own cache layer, which must not ask the database when it reads these bytes.
-             To test it without the guard: redis-cli SET user:<an id that does not exist> null EX 60,
+             To test it without the guard: redis-cli SET user:<id that does not exist> null EX 60,
              then load the page of that user
 
 hex:DIGITS

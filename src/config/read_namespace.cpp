@@ -38,10 +38,10 @@ std::string absent_reply_needed() {
     presets.push_back(preset.name);
   }
   return fmt::format(
-      R"(mode enforce needs absent_reply here: what a client gets for a row that cannot exist. One of
+      R"(mode enforce requires absent_reply: the reply for a row that cannot exist. Use one of:
   absent_reply: nil            Redis's "no such key": most applications then ask the database, so only Redis is relieved
-  absent_reply: {}   as your cache layer remembers "no such row": it stops there (`cuckooguard presets`)
-  absent_reply: "bytes:TEXT" or "hex:DIGITS"   the same in your own bytes. Undecided? mode: observe forwards and only counts)",
+  absent_reply: {}   the value by which your cache layer knows "no such row": it then does not ask the database (`cuckooguard presets`)
+  absent_reply: "bytes:TEXT" or "hex:DIGITS"   the same in your own bytes. If you are undecided, use mode: observe, which forwards everything and only counts)",
       fmt::join(presets, " | "));
 }
 

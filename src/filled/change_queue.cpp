@@ -16,8 +16,8 @@ std::size_t bytes_of(const Operation& operation) {
 }  // namespace
 
 ChangeQueue::~ChangeQueue() {
-  close("the guard is ending");
-  lose("the guard is ending");
+  close("the guard is shutting down");
+  lose("the guard is shutting down");
 }
 
 bool ChangeQueue::push(std::shared_ptr<Change> change, TimePoint now) {
@@ -130,8 +130,7 @@ void ChangeQueue::finish_overdue(TimePoint now) {
     }
   }
   for (Waiting& each : overdue) {
-    finish(each,
-           {.status = Status::not_in_log, .why = "Redis did not take it in time: it was not sent"});
+    finish(each, {.status = Status::not_in_log, .why = "the change was not sent to Redis in time"});
   }
   const auto is_overdue = [&](const auto& sent) {
     return std::ranges::any_of(sent.second, [&](const Waiting& each) { return each.due <= now; });
@@ -139,9 +138,10 @@ void ChangeQueue::finish_overdue(TimePoint now) {
   while (!in_flight_.empty() && is_overdue(*in_flight_.begin())) {
     auto node = in_flight_.extract(in_flight_.begin());
     for (Waiting& each : node.mapped()) {
-      finish(each,
-             {.status = Status::unknown,
-              .why = "it did not come back from Redis in time: it may have been done, or not"});
+      finish(
+          each,
+          {.status = Status::unknown,
+           .why = "Redis did not confirm the change in time: it may or may not have been applied"});
     }
   }
 }

@@ -126,7 +126,7 @@ std::string dump_of(const FilledFilter& filter) {
 }
 
 Outcome no_memory_for_dump() {
-  return {.status = Outcome::Status::unknown, .why = "there is no memory for a dump"};
+  return {.status = Outcome::Status::unknown, .why = "not enough memory for a dump"};
 }
 
 void make_blob(Outcome& outcome) {

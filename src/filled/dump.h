@@ -33,7 +33,7 @@ namespace cuckooguard::filled {
 inline constexpr std::size_t kDumpTagBytes = 16;
 inline constexpr std::string_view kDumpMagic = "CGFILTER";
 inline constexpr std::size_t kDumpFrontBytes = 66;  // all before the first layer
-inline constexpr std::string_view kNoDump = "it is no dump of a filter, or a damaged one";
+inline constexpr std::string_view kNoDump = "it is not a dump of a filter, or it is damaged";
 
 // For a filter that is not unsure.
 std::string dump_of(const FilledFilter& filter);

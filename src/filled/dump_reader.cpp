@@ -143,12 +143,13 @@ std::optional<std::string> DumpReader::wrong_tag() {
     return std::string(kNoDump);
   }
   if (position_->empty()) {
-    return "it has no tag: it is of an older version of the guard; take another dump of the filter";
+    return "it has no tag, so it is from an older version of the guard; create a new dump of the "
+           "filter";
   }
   return is_same_tag(*position_, mac_.finish().substr(0, kDumpTagBytes))
              ? std::nullopt
              : std::optional<std::string>(
-                   "it was not made by a guard with this secret, or was changed since");
+                   "it was not created by a guard with this secret, or has been modified");
 }
 
 std::expected<std::unique_ptr<FilledFilter>, std::string> DumpReader::finish() {

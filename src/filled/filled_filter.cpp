@@ -57,13 +57,13 @@ std::optional<std::string> FilledFilter::misfit() const {
   constexpr std::uint64_t kItemsToldMax = std::uint64_t{1} << 56U;
   const bool is_alone = !shape_.scales;
   if (layers_.empty() || layers_.size() > (is_alone ? 1 : kLayersMax)) {
-    return "it has too many layers, or none";
+    return "it has no layers, or too many";
   }
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const auto wanted = static_cast<double>(sizing_of(shape_, i).capacity());
     if (layers_[i]->sizing().deletes != deletes_of(shape_) ||
         static_cast<double>(layers_[i]->sizing().capacity()) < kLeast * wanted) {
-      return "its layers are not those of such a filter";
+      return "its layers do not fit this kind of filter";
     }
   }
   const Facts now = facts();
@@ -73,7 +73,7 @@ std::optional<std::string> FilledFilter::misfit() const {
   }
   if (now.items > kItemsToldMax || now.erased > kItemsToldMax ||
       (shape_.exact && now.items != counted)) {
-    return "its items are not those that it has";
+    return "its number of items does not match its contents";
   }
   return std::nullopt;
 }

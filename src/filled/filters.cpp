@@ -23,8 +23,10 @@ Filters::Totals Filters::totals() const {
 
 Outcome Filters::unknown_here(const std::string& why) {
   return {.status = Outcome::Status::unknown,
-          .why = "it was done where there is room for the filter, and here it is not known how: " +
-                 why};
+          .why =
+              "the change was applied on guards that have room for the filter, but its result is "
+              "unknown here: " +
+              why};
 }
 
 void Filters::publish_changes() {

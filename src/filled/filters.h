@@ -115,7 +115,7 @@ class Filters {
 
  private:
   static constexpr std::string_view kNoRoomHere =
-      "it takes more than filters.max_memory of this guard, or its machine, has room for";
+      "it does not fit into filters.max_memory of this guard, or into the memory of its machine";
 
   struct Loading {  // of a dump that a client loads
     std::uint64_t next = 1;

@@ -113,7 +113,7 @@ std::expected<void, std::string> Filters::restore(std::string_view dump) {
     next.set(name, std::move(named));
   }
   if (!reader.at_end() || version != kDumpVersion) {
-    return std::unexpected("it is no dump of filters, or a damaged one");
+    return std::unexpected("it is not a dump of filters, or it is damaged");
   }
   all_ = std::move(next.all_);
   loading_ = std::move(next.loading_);

@@ -54,7 +54,7 @@ Outcome Filters::begin_loading(const Operation& operation) {
   }
   const auto claimed = bytes_of_dump(operation.blob);
   if (!claimed) {
-    return {.status = Status::bad_dump, .why = "it is no dump of a filter"};
+    return {.status = Status::bad_dump, .why = "it is not a dump of a filter"};
   }
   if (all_.size() + loading_.size() >= operation.filters_max || !has_room(operation, *claimed)) {
     return {.status = Status::no_room};
@@ -117,7 +117,7 @@ Outcome Filters::load_piece(const Operation& operation) {
   }
   const auto found = loading_.find(operation.filter);
   if (found == loading_.end() || found->second.is_whole || found->second.next != operation.piece) {
-    return {.status = Status::bad_dump, .why = "its pieces must come one after the other"};
+    return {.status = Status::bad_dump, .why = "its pieces must be loaded in order"};
   }
   Loading& loading = found->second;
   receive(loading, operation.blob);
@@ -157,7 +157,7 @@ Outcome Filters::load_whole(const WholeDump& whole) {
   const Operation& operation = whole.operation;
   const auto found = loading_.find(operation.filter);
   if (found == loading_.end() || found->second.number != whole.number) {
-    return {.status = Status::bad_dump, .why = "all filters have gone meanwhile"};
+    return {.status = Status::bad_dump, .why = "all filters were deleted during the load"};
   }
   const std::uint64_t claimed = found->second.claimed;
   end_loading(found);

@@ -257,7 +257,8 @@ std::shared_ptr<FiltersImage> LocalStore::begin_file() {
     return nullptr;
   }
   if (const std::string why = filters_.why_unsure(); !why.empty()) {
-    settings_.on_trouble(settings_.path + " is not written, or it would be lost: " + why);
+    settings_.on_trouble(settings_.path +
+                         " is not overwritten, to avoid losing its contents: " + why);
     return nullptr;
   }
   auto image = filters_.image();

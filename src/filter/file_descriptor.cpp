@@ -36,10 +36,11 @@ std::string remedy(const std::string& path, const struct stat& status) {
 std::string rights(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) {
-    return "this process is " + ids_of_process() + ", and may not look at " + path;
+    return "this process runs as " + ids_of_process() + ", and may not access " + path;
   }
   return path + " belongs to " + ids(status.st_uid, status.st_gid) + " with mode " +
-         octal(status.st_mode) + ", and this process is " + ids_of_process() + remedy(path, status);
+         octal(status.st_mode) + ", and this process runs as " + ids_of_process() +
+         remedy(path, status);
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ std::string write_error(int error, const std::string& path) {
     case EPERM:
       return reason + ": " + rights(path);
     case EROFS:
-      return reason + ": it needs a volume that may be written, by " + ids_of_process();
+      return reason + ": it needs a volume that is writable by " + ids_of_process();
     default:
       return reason;
   }

@@ -199,7 +199,7 @@ std::expected<FileHeader, FilterFileError> read_header(Bytes bytes) {
     return corrupt("the header's checksum does not match");
   }
   if (!within_bounds(header)) {
-    return corrupt("the header's numbers make no sense");
+    return corrupt("the header's numbers are inconsistent");
   }
   return header;
 }
@@ -215,14 +215,14 @@ std::expected<std::unique_ptr<CuckooFilter>, FilterFileError> filter_of(const Fi
   cells.store_stash_mask(header.stash_mask);
   if (contents.counts) {
     if (!contents.counts->fill(large_counts_in(contents.large_counts))) {
-      return corrupt("the counts cannot be");
+      return corrupt("the counts are impossible");
     }
     FilterFileAccess::set_counts(filter, std::move(contents.counts));
   }
   FilterFileAccess::set_statistics(filter, header);
   if (origin == FilterFileOrigin::stranger &&
       (contents.fingerprints != header.fingerprints || !could_be_contents(header, filter))) {
-    return corrupt("no filter has such contents");
+    return corrupt("the contents are not those of a filter");
   }
   return std::move(contents.filter);
 }
@@ -257,7 +257,7 @@ std::expected<FilterFile, FilterFileError> read_filter_file(const std::string& p
         const auto header = read_header(bytes);
         if (header && header->definition_hash != definition_hash) {
           return fault(FilterFileFault::wrong_definition,
-                       "made for other keys, columns or conditions than are configured now");
+                       "written for other keys, columns or conditions than are configured now");
         }
         return parse_filter_file(bytes, secret);
       });

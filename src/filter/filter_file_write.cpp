@@ -126,7 +126,7 @@ std::expected<WrittenFilterFile, FilterFileError> WrittenFilterFile::begin(
   std::string temporary = path + ".XXXXXX";
   FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!file.is_open()) {
-    return unwritable(path, "create a file beside it");
+    return unwritable(path, "create a temporary file");
   }
   return WrittenFilterFile(path, std::move(temporary), std::move(file));
 }
@@ -181,7 +181,7 @@ std::expected<void, FilterFileError> WrittenFilterFile::put_in_place() {
   }
   temporary_.clear();
   if (!sync_folder(path_)) {
-    return unwritable(path_, "sync its folder");
+    return unwritable(path_, "sync its directory");
   }
   return {};
 }

@@ -74,15 +74,16 @@ std::expected<HashSecret, std::string> read_secret(const std::string& path, bool
   }
   const mode_t others = may_group_read ? S_IRWXO : S_IRWXG | S_IRWXO;
   if ((status.st_mode & others) != 0) {
-    return std::unexpected(path + ": others may read the secret: chmod 600 it, or remove it (the " +
-                           "filters are then loaded anew)");
+    return std::unexpected(
+        path + ": other users may read the secret: chmod 600 the file, or remove it (the " +
+        "filters are then loaded again)");
   }
   HashSecret secret;
   std::array<std::byte, kSecretBytes + 1> bytes{};
   const ssize_t got = ::read(file.number(), bytes.data(), bytes.size());
   if (got != static_cast<ssize_t>(kSecretBytes)) {
-    return std::unexpected(path + ": not a secret of " + std::to_string(kSecretBytes) +
-                           " bytes: remove it (the filters are then loaded anew)");
+    return std::unexpected(path + ": the file is not a secret of " + std::to_string(kSecretBytes) +
+                           " bytes: remove the file (the filters are then loaded again)");
   }
   std::copy_n(bytes.begin(), kSecretBytes, secret.bytes.begin());
   return secret;

@@ -182,36 +182,37 @@ void add_facts(std::vector<filter::SourceFact>& facts,
   facts.push_back({.name = "fleet_entry",
                    .value = seq,
                    .metric = "fleet_entry",
-                   .help = "The last entry of the fleet's log that is appended, or applied."});
+                   .help = "Number of the last entry of the fleet's log that was appended "
+                           "(builder) or applied (follower)."});
   facts.push_back({.name = "fleet_digest", .value = std::move(digest)});
 }
 
 std::expected<Entry, Break> Chain::take(std::string_view bytes) {
   auto read = read_entry(bytes, keys_);
   if (!read) {
-    return std::unexpected(Break{Break::Kind::forged, "an entry that no builder has signed"});
+    return std::unexpected(Break{Break::Kind::forged, "an entry that is not signed by a builder"});
   }
   Entry& entry = read->entry;
   if (entry.seq <= at_.seq) {
-    return std::unexpected(Break{Break::Kind::old, "an entry that has been applied"});
+    return std::unexpected(Break{Break::Kind::old, "an entry that was already applied"});
   }
   if (entry.seq != at_.seq + 1) {
     return std::unexpected(Break{
         Break::Kind::gap,
-        "entry " + std::to_string(entry.seq) + " comes behind entry " + std::to_string(at_.seq)});
+        "entry " + std::to_string(entry.seq) + " arrived after entry " + std::to_string(at_.seq)});
   }
   if (entry.before != at_.tag) {
-    return std::unexpected(
-        Break{Break::Kind::fork,
-              "entry " + std::to_string(entry.seq) + " follows another one than was here"});
+    return std::unexpected(Break{
+        Break::Kind::fork,
+        "entry " + std::to_string(entry.seq) + " does not follow the last entry applied here"});
   }
   static const TableState kUnknown;
   for (const TableChange& change : entry.tables) {
     const auto known = at_.tables.find(change.table);
     if (!is_right(change, known == at_.tables.end() ? kUnknown : known->second)) {
-      return std::unexpected(
-          Break{Break::Kind::wrong,
-                "the digest of entry " + std::to_string(entry.seq) + " is not what comes of it"});
+      return std::unexpected(Break{
+          Break::Kind::wrong,
+          "the digest of entry " + std::to_string(entry.seq) + " does not match its contents"});
     }
   }
   for (const TableChange& change : entry.tables) {

@@ -283,7 +283,8 @@ void Publisher::add_facts(Changes& changes) {
   }
   for (const TableId table : std::exchange(news_, {})) {
     const auto found = facts_.find(table);
-    const Facts facts = found == facts_.end() ? Facts{.why = "it is not followed"} : found->second;
+    const Facts facts =
+        found == facts_.end() ? Facts{.why = "the guard does not follow it"} : found->second;
     TableChange& change = change_of(changes, table);
     change.is_ready = facts.is_ready;
     change.why = facts.why;

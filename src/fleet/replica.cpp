@@ -102,8 +102,9 @@ std::expected<void, Break> Replica::compare(std::uint64_t last_seq,
   }
   const auto past = std::ranges::find(past_, last_seq, &Past::seq);
   if (past == past_.end() || past->tag != last_tag) {
-    return std::unexpected(Break{
-        Break::Kind::fork, "entry " + std::to_string(last_seq) + " is another one than was here"});
+    return std::unexpected(
+        Break{Break::Kind::fork,
+              "entry " + std::to_string(last_seq) + " differs from the one applied here"});
   }
   return {};
 }

@@ -36,12 +36,13 @@ using Read = EVP_PKEY* (*)(std::FILE*, EVP_PKEY**, pem_password_cb*, void*);
 std::expected<Key, std::string> load_key(const std::string& path, Read read, const char* what) {
   const std::unique_ptr<std::FILE, Free> file(std::fopen(path.c_str(), "re"));
   if (!file) {
-    return std::unexpected(path + ": cannot be opened");
+    return std::unexpected(path + ": cannot open the file");
   }
   Key key(read(file.get(), nullptr, no_password, nullptr), EVP_PKEY_free);
   ERR_clear_error();
   if (!key || EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_ED25519) {
-    return std::unexpected(path + ": is no Ed25519 " + what + " key in PEM, without a password");
+    return std::unexpected(path + ": is not an Ed25519 " + what +
+                           " key in PEM format without a password");
   }
   return key;
 }

@@ -180,8 +180,8 @@ void FilterLog::run() {
     }
   }
   current_until_ = 0;
-  queue_.close("the guard is ending");
-  queue_.lose("the guard is ending: it may have been done, or not");
+  queue_.close("the guard is shutting down");
+  queue_.lose("the guard is shutting down: the change may or may not have been applied");
   give_up_dumps();
 }
 
@@ -217,14 +217,14 @@ void FilterLog::fail(const Failure& failure) {
   become(is_broken ? State::lost : failure.state, failure.why);
   if (is_cut) {
     queue_.lose("the connection to Redis was lost (" + failure.why +
-                "): it may have been done, or not");
+                "): the change may or may not have been applied");
   }
   publish();
 }
 
 void FilterLog::become(State state, const std::string& why) {
   if (state == State::lost) {
-    queue_.close("the filters' log in Redis cannot be used: " + why);
+    queue_.close("the filters' log in Redis is unusable: " + why);
   } else {
     queue_.open();
   }
@@ -250,8 +250,9 @@ void FilterLog::tell_trouble(const std::string& what) {
 Done FilterLog::connect() {
   const auto redis = find_redis_(keys_.meta);
   if (!redis) {
-    return std::unexpected(Failure{.state = State::loading,
-                                   .why = "it is not known yet which Redis has the filters' log"});
+    return std::unexpected(
+        Failure{.state = State::loading,
+                .why = "the guard does not know yet which Redis holds the filters' log"});
   }
   for (auto* const each : {&following_, &appending_}) {
     auto opened = RedisClient::open(worker_.loop(), redis->settings, kCallTimeout);
@@ -273,8 +274,8 @@ bool FilterLog::is_lost() const {
 
 std::string FilterLog::cut() {
   if (!is_lost()) {
-    following_->give_up(worker_.loop().is_stopped() ? "the guard is ending"
-                                                    : "Redis has not answered in time");
+    following_->give_up(worker_.loop().is_stopped() ? "the guard is shutting down"
+                                                    : "Redis did not respond in time");
   }
   return following_->is_lost() ? following_->why_lost() : appending_->why_lost();
 }
@@ -305,7 +306,7 @@ bool FilterLog::await(const Reply& reply, milliseconds wait) {
   }
   const auto redis = find_redis_(keys_.meta);
   if (place_ && (!redis || !redis->is_at(*place_))) {
-    following_->give_up("the filters' log is in another Redis now than the one in " +
+    following_->give_up("the filters' log is now in a different Redis than the one in " +
                         place_->settings.address.text());
     return false;
   }
@@ -347,7 +348,8 @@ void FilterLog::append(std::uint64_t counter, const std::string& body) {
                      if (is_error(*reply)) {
                        queue_.refused(counter, "Redis: " + std::string(text_of(*reply)));
                      } else if (reply->type != REDIS_REPLY_INTEGER || reply->integer <= 0) {
-                       queue_.refused(counter, "the log in Redis is not the one that is here");
+                       queue_.refused(counter,
+                                      "the log in Redis differs from the one in this guard");
                      }
                    });
 }
@@ -393,8 +395,9 @@ Done FilterLog::load() {
   const std::string generation = text_at(*begun, 0);
   if (!filled::is_same_tag(text_at(*begun, 1), replica_.proof_of(generation))) {
     return std::unexpected(
-        Failure{.why = "it was made with another key or secret than this guard has; DEL \"" +
-                       keys_.meta + "\" begins anew, without what the filters had"});
+        Failure{.why = "it was written with a different key or secret than this guard's; to start "
+                       "over without the filters' contents: DEL \"" +
+                       keys_.meta + "\""});
   }
   become(State::loading, "it is being read");
   if (const std::string line = text_at(*begun, 2); !line.empty()) {
@@ -412,7 +415,7 @@ Done FilterLog::load_snapshot(const std::string& generation,
   };
   const auto line = SnapshotLine::read(text);
   if (!line) {
-    return again("what names its snapshot was not written by a guard");
+    return again("the reference to its snapshot was not written by a guard");
   }
   filled::Mac mac = line->begin_tag(key_, generation);
   std::string content;
@@ -422,8 +425,8 @@ Done FilterLog::load_snapshot(const std::string& generation,
     if (bytes.empty()) {
       ask_for_snapshot();
       return again(
-          "its snapshot is not whole: it has been replaced meanwhile, or Redis has lost it; a "
-          "guard that has all of it is asked for another one");
+          "its snapshot is incomplete: it was replaced during the read, or Redis has lost parts of "
+          "it; requesting a new one from a guard that has all data");
     }
     mac.add(bytes);
     content.append(bytes);
@@ -575,7 +578,7 @@ Done FilterLog::see_that_keys_stay() {
     keys_seen_at_ = {};
     const std::string why =
         "Redis may evict the filters' log: its maxmemory-policy is allkeys-*; set noeviction or "
-        "volatile-*, or give the filters a Redis of their own";
+        "volatile-*, or give the filters their own Redis";
     tell_trouble(why);
     return std::unexpected(Failure{.why = why});
   }
@@ -614,7 +617,7 @@ void FilterLog::begin_snapshot(TimePoint now) {
                      } else if (replica_.is_loaded() && !replica_.is_unsure()) {
                        write_snapshot(token);
                      } else {
-                       end_snapshot(token, "what is in the filters is not known here");
+                       end_snapshot(token, "this guard does not know the contents of the filters");
                      }
                    });
 }
@@ -625,7 +628,7 @@ void FilterLog::end_snapshot(const std::string& token, const std::string& why_no
   snapshot_over_at_ = io::now_since_boot();
   if (!why_not.empty()) {  // the log grows on; it is tried again
     replica_.miss_snapshot();
-    tell_trouble("a snapshot of the filters was not written: " + why_not);
+    tell_trouble("could not write a snapshot of the filters: " + why_not);
     appending_->send({"EVAL", unlock_script(), "1", keys_.lock, token}, [](const Reply&) {});
   }
 }
@@ -684,7 +687,8 @@ void FilterLog::take_turn_of_dump() {
 
 void FilterLog::give_up_dumps() {
   for (filled::UnfinishedDump& dump : std::exchange(dumps_, {})) {
-    dump.change->finish({.status = filled::Outcome::Status::unknown, .why = "the guard is ending"});
+    dump.change->finish(
+        {.status = filled::Outcome::Status::unknown, .why = "the guard is shutting down"});
   }
 }
 

@@ -62,10 +62,10 @@ Done Replica::restore(const std::string& generation,
   auto reader = std::make_unique<filled::LogReader>(key_, generation);
   text::LittleEndianCursor bytes(content);
   if (!filled::is_same_tag(tag, line.tag) || !reader->restore(bytes)) {
-    on_trouble_("the snapshot of the filters in Redis is not what a guard has written");
-    return std::unexpected(Failure{
-        .state = filled::LogState::loading,
-        .why = "its snapshot is not what a guard has written, or has been replaced meanwhile"});
+    on_trouble_("the snapshot of the filters in Redis was not written by a guard");
+    return std::unexpected(
+        Failure{.state = filled::LogState::loading,
+                .why = "its snapshot was not written by a guard, or was replaced during the read"});
   }
   filters_.clear();  // nobody believes them, and they take room
   if (const auto restored = filters_.restore(bytes.rest()); !restored) {
@@ -87,7 +87,7 @@ std::unexpected<Failure> Replica::reread(const std::string& why, bool is_trouble
 
 Done Replica::open(const Meta& meta, std::string_view last_tag) {
   if (meta.generation != reader_->generation()) {
-    auto anew = reread("the log in Redis has begun anew", false);
+    auto anew = reread("the log in Redis was reset", false);
     anew.error().has_begun_anew = true;
     return anew;
   }
@@ -97,7 +97,7 @@ Done Replica::open(const Meta& meta, std::string_view last_tag) {
   }
   if (!id_to_prove().empty() && last_tag != reader_->last_tag()) {
     const bool may_be_trimmed = meta.snapshot_seq > reader_->seq();
-    return reread("Redis has another history of the log than was here", !may_be_trimmed);
+    return reread("Redis has a different history of the log than this guard", !may_be_trimmed);
   }
   is_history_proven_ = true;
   round_ = meta;
@@ -119,7 +119,7 @@ Done Replica::take(const std::string& id,
   using Verdict = filled::LogReader::Verdict;
   const Verdict verdict = reader_->judge(entry);
   if (verdict == Verdict::reread) {
-    return reread("after entry " + std::to_string(reader_->seq()) + " of the log comes " +
+    return reread("after entry " + std::to_string(reader_->seq()) + " the log continues with " +
                   std::to_string(entry.seq));
   }
   ++entries_;
@@ -131,9 +131,9 @@ Done Replica::take(const std::string& id,
   } else {
     ++skipped_;
     on_trouble_(verdict == Verdict::copied
-                    ? "the log in Redis has a copy of an entry, which does not count"
-                    : "the log in Redis has an entry that nobody with the guards' key has "
-                      "written, which does not count");
+                    ? "the log in Redis has a copy of an entry, which is ignored"
+                    : "the log in Redis has an entry that is not signed with the guards' key and "
+                      "is ignored");
   }
   position_ = id;
   return {};
@@ -146,7 +146,7 @@ Done Replica::apply(const filled::Entry& entry,
   auto body = filled::read_body(entry.body);
   if (!body) {
     return std::unexpected(Failure{.why = "entry " + std::to_string(entry.seq) +
-                                          " is of a newer version of the guard"});
+                                          " was written by a newer version of the guard"});
   }
   if (!on_outcomes) {  // what changes nothing is for whoever asked
     std::erase_if(body->operations, std::mem_fn(&filled::Operation::is_question));
@@ -175,7 +175,7 @@ Done Replica::apply(const filled::Entry& entry,
   }
   if (differs) {
     const std::string why =
-        "another guard's filters, or its history of the log, are not those here";
+        "another guard has different filters, or a different history of the log";
     if (is_ready_ && now - differed_at_ > kDifferedEvery) {
       differed_at_ = now;
       is_digest_due_ = true;  // it may be the other one that is wrong
@@ -188,7 +188,7 @@ Done Replica::apply(const filled::Entry& entry,
 
 std::expected<bool, Failure> Replica::close(TimePoint asked_at, bool is_all) {
   if (is_same_ == false) {
-    return reread("Redis has another history of the log than was here");
+    return reread("Redis has a different history of the log than this guard");
   }
   if (round_.snapshot_seq != meta_.snapshot_seq) {
     entries_ = reader_->seq() - std::min(reader_->seq(), round_.snapshot_seq);
@@ -244,7 +244,7 @@ std::expected<bool, Failure> Replica::become_sure(TimePoint now) {
   const std::uint64_t unsure = filters_.totals().unsure;
   if (unsure > unsure_told_) {
     on_trouble_(filters_.why_unsure() +
-                ": look-ups in it say 1, and what is done to it here is done elsewhere");
+                ": look-ups in it return 1, and changes are applied only on guards that have room");
   }
   unsure_told_ = unsure;
   if (!is_unsure()) {
@@ -254,7 +254,7 @@ std::expected<bool, Failure> Replica::become_sure(TimePoint now) {
   const bool was_asked = sure_wait_ != milliseconds{0};
   if (was_asked && meta_.snapshot_seq > sure_newer_than_) {
     sure_newer_than_ = meta_.snapshot_seq;
-    return reread("a guard with more room has written what is in the filters", false);
+    return reread("a guard with more room has written the contents of the filters", false);
   }
   if (was_asked && unsure == 0 && now - sure_asked_at_ > patience) {
     reader_->begin_chain();

@@ -18,7 +18,7 @@ std::string why_not(const redisReply& reply) {
   }
   return reply.type == REDIS_REPLY_INTEGER && reply.integer == 1
              ? ""
-             : "another guard writes one, or the log has begun anew";
+             : "another guard is writing one, or the log was reset";
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ bool SnapshotWriter::work(RedisClient& redis) {
     try {
       is_more = do_next(redis);
     } catch (const std::bad_alloc&) {
-      fail("there is no memory for it");
+      fail("not enough memory for it");
       return false;
     }
   }
@@ -172,7 +172,7 @@ bool SnapshotWriter::do_next(RedisClient& redis) {
       break;
   }
   if (sent_ != plan_.line.pieces()) {
-    fail("it is not as long as was said");
+    fail("its length differs from the announced length");
     return false;
   }
   is_ending_ = true;
@@ -185,7 +185,7 @@ void SnapshotWriter::read_image() {
   has_all_ = !plan_.image->step(content_);
   mac_.add(std::string_view(content_).substr(before));
   if (plan_.image->is_lost()) {
-    fail("there is no memory for what has changed since it was begun");
+    fail("not enough memory for the changes since it was started");
   } else if (has_all_) {
     plan_.image.reset();
   }

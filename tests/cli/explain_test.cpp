@@ -50,10 +50,11 @@ TEST(Explain, the_namespaces_are_named_whose_rows_can_have_the_key_too) {
 }
 
 TEST(Explain, a_key_of_none_is_shown_where_the_nearest_template_ceases) {
-  EXPECT_THAT(explained("usr:42", "'user:{id:uint64}'"),
-              HasSubstr("namespace: none: reads of this key are forwarded to Redis\n"
-                        "nearest: user:{id:uint64} of namespace users\n"
-                        "why: at byte 2, before \"r:42\", the template has \"er:\"\n"));
+  EXPECT_THAT(
+      explained("usr:42", "'user:{id:uint64}'"),
+      HasSubstr(
+          "namespace: none: reads of this key are forwarded to Redis\nnearest: user:{id:uint64} of "
+          "namespace users\nwhy: at byte 2, before \"r:42\", the template has \"er:\"\n"));
   EXPECT_THAT(explained("user:42:cart", "'user:{id:uint64}'"),
               HasSubstr("why: at byte 7, before \":cart\", the value of {id} would contain ':'"));
   EXPECT_THAT(explained("user:42", "'user:{id}:profile'"),

@@ -195,7 +195,7 @@ TEST(ReadNamespace, a_bad_template_is_reported_at_the_byte) {
 TEST(ReadNamespace, enforce_needs_an_absent_reply_and_the_error_explains_the_choice) {
   const auto errors = namespace_errors("    mode: enforce\n");
   ASSERT_EQ(errors.size(), 1U);
-  EXPECT_THAT(errors[0], HasSubstr("7:11: mode enforce needs absent_reply"));
+  EXPECT_THAT(errors[0], HasSubstr("7:11: mode enforce requires absent_reply"));
   for (const char* const choice : {"absent_reply: nil ",
                                    "empty | go-zero | ",
                                    " | gorm-cache ",
@@ -234,10 +234,8 @@ TEST(ReadNamespace, what_filter_commands_name_is_one_value_of_one_namespace) {
 
 TEST(ReadNamespace, canonical_keys_need_an_integer) {
   EXPECT_THAT(
-      errors_of("sources: { shop: { type: sqlite, path: /x } }\n"
-                "namespaces:\n"
-                "  users: { keys: 'user:{id}', canonical_keys: true, source: { from: shop, "
-                "table: user } }\n"),
+      errors_of("sources: { shop: { type: sqlite, path: /x } }\nnamespaces:\n  users: { keys: "
+                "'user:{id}', canonical_keys: true, source: { from: shop, table: user } }\n"),
       ElementsAre(HasSubstr("3:47: canonical_keys: true needs an integer placeholder in keys")));
 }
 

@@ -160,7 +160,7 @@ TEST(Dump, that_a_client_is_given_is_known_by_its_tag) {
   EXPECT_THAT(wrong_tag(dump, other).value_or(""), ::testing::HasSubstr("this secret"));
   EXPECT_THAT(wrong_tag(dump_of(*filter), kSecret).value_or(""), ::testing::HasSubstr("no tag"));
   const std::string changed = forged(dump, [](ForgedLayer& layer) { layer.payload[3] ^= 1; });
-  EXPECT_THAT(wrong_tag(changed, kSecret).value_or(""), ::testing::HasSubstr("was changed"));
+  EXPECT_THAT(wrong_tag(changed, kSecret).value_or(""), ::testing::HasSubstr("has been modified"));
   std::string more_items = dump;
   more_items[8 + 8 + 30] ^= 1;
   EXPECT_TRUE(wrong_tag(more_items, kSecret).has_value());

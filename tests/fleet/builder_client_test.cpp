@@ -90,7 +90,7 @@ TEST(BuilderClient, an_answer_that_is_none_is_unknown) {
   for (const char* const wrong : {"", "[", "{}", "{\"row\":1}", "{\"row\":\"\"}", "\"absent\""}) {
     json = wrong;
     EXPECT_EQ(ask(client).presence, RowPresence::unknown) << wrong;
-    EXPECT_THAT(ask(client).why, HasSubstr("its answer cannot be read")) << wrong;
+    EXPECT_THAT(ask(client).why, HasSubstr("its response cannot be parsed")) << wrong;
   }
   json = "{\"row\":\"unknown\",\"why\":\"busy\"}";
   EXPECT_EQ(ask(client).why, builder.address().text() + ": busy");
@@ -108,7 +108,7 @@ TEST(BuilderClient, has_the_token_of_its_file_at_each_request_and_says_what_it_i
                : http::refusal(401, "unauthorized", "Not that one.");
   });
   const BuilderClient client({builder.address()}, file);
-  EXPECT_THAT(ask(client).why, HasSubstr("builder_token_file: it cannot be read"));
+  EXPECT_THAT(ask(client).why, HasSubstr("builder_token_file: it is unreadable"));
   for (const char* const word : {"first", "second"}) {
     std::ofstream(file) << word << "\n";
     EXPECT_EQ(ask(client).presence, RowPresence::absent) << word;

@@ -110,12 +110,14 @@ TEST(Digest, does_not_depend_on_the_order_and_carries) {
 
 TEST(Keys, that_are_none_are_refused_with_their_path) {
   const KeyFiles files;
-  EXPECT_EQ(SigningKey::load("/nowhere/fleet.key").error(), "/nowhere/fleet.key: cannot be opened");
-  EXPECT_EQ(SigningKey::load(files.public_path()).error(),
-            files.public_path() + ": is no Ed25519 private key in PEM, without a password");
+  EXPECT_EQ(SigningKey::load("/nowhere/fleet.key").error(),
+            "/nowhere/fleet.key: cannot open the file");
+  EXPECT_EQ(
+      SigningKey::load(files.public_path()).error(),
+      files.public_path() + ": is not an Ed25519 private key in PEM format without a password");
   const std::string path = files.private_path();
   EXPECT_EQ(VerifyingKeys::load(std::span(&path, 1)).error(),
-            path + ": is no Ed25519 public key in PEM, without a password");
+            path + ": is not an Ed25519 public key in PEM format without a password");
 }
 
 TEST(Keys, either_of_two_may_have_signed) {

@@ -44,10 +44,10 @@ TEST(FleetStatus, shows_all_when_asked) {
 
 TEST(FleetStatus, says_why_a_follower_is_behind) {
   FleetReport behind = report();
-  behind.now.asks["b"] = ask('4', 12, "users: loading it is loaded from a snapshot");
+  behind.now.asks["b"] = ask('4', 12, "users: loading, reading it from a snapshot");
   behind.now.asks["b"].lag.reset();
   EXPECT_THAT(describe(behind, false),
-              HasSubstr("\nb: 31 entries behind, not proven yet, users: loading it is loaded from "
+              HasSubstr("\nb: 31 entries behind, not proven yet, users: loading, reading it from "
                         "a snapshot\nfleet: publishes=yes followers=2 behind=1\n"));
 }
 
@@ -62,14 +62,14 @@ TEST(FleetStatus, a_follower_that_asks_the_same_again_is_gone) {
 TEST(FleetStatus, nobody_publishes_a_log_that_does_not_move) {
   FleetReport still = report();
   still.now.seq = still.before.seq;
-  EXPECT_THAT(describe(still, false), HasSubstr("entry 40, nobody publishes\n"));
+  EXPECT_THAT(describe(still, false), HasSubstr("entry 40, no builder publishes\n"));
   EXPECT_THAT(describe(still, false), HasSubstr("publishes=no"));
   still.now.epoch = 3;  // it has begun anew
   EXPECT_THAT(describe(still, false), HasSubstr("publishes=yes"));
 }
 
 TEST(FleetStatus, says_that_nothing_signed_is_there) {
-  EXPECT_THAT(describe(report(), false), HasSubstr("\nno manifest that a key"));
+  EXPECT_THAT(describe(report(), false), HasSubstr("\nno manifest signed with a key"));
 }
 
 TEST(Ask, is_read_as_it_was_written) {

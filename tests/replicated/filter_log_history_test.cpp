@@ -134,7 +134,7 @@ TEST(FilterLogHistory, what_nobody_with_the_key_has_written_does_not_count) {
               std::string(32, 't')});
   redis.call({"XADD", kLog, "*", "of", "another kind"});
   ASSERT_TRUE(eventually([&] { return guard.status().skipped == 2; }));
-  EXPECT_THAT(guard.troubles(), HasSubstr("nobody with the guards' key"));
+  EXPECT_THAT(guard.troubles(), HasSubstr("not signed with the guards' key"));
   EXPECT_TRUE(guard.has("a"));
   EXPECT_TRUE(is_done(guard.add_if_new("b")));
   LoggedGuard newcomer(redis);
@@ -284,7 +284,7 @@ TEST(FilterLogHistory, whoever_misses_entries_gets_them_from_a_guard_that_has_th
   LoggedGuard newcomer(redis);
   ASSERT_TRUE(newcomer.catches_up_with(guard));
   EXPECT_EQ(newcomer.dump(), guard.dump());
-  EXPECT_THAT(newcomer.troubles(), HasSubstr("after entry 0 of the log comes 4"));
+  EXPECT_THAT(newcomer.troubles(), HasSubstr("after entry 0 the log continues with 4"));
 }
 
 TEST(FilterLogHistory, a_guard_that_misses_entries_is_not_current_and_says_why) {
@@ -321,7 +321,7 @@ TEST(FilterLogHistory, a_damaged_snapshot_is_not_believed) {
   redis.call({"SETRANGE", piece, "40", "?"});
   LoggedGuard newcomer(redis);
   ASSERT_TRUE(eventually([&] { return !newcomer.troubles().empty(); }));
-  EXPECT_THAT(newcomer.troubles(), HasSubstr("is not what a guard has written"));
+  EXPECT_THAT(newcomer.troubles(), HasSubstr("was not written by a guard"));
   EXPECT_FALSE(newcomer.is_current());
   redis.call({"SET", piece, whole});
   EXPECT_TRUE(newcomer.catches_up_with(guard));
@@ -336,7 +336,7 @@ TEST(FilterLogHistory, with_another_key_or_secret_nothing_is_read_or_written) {
   LoggedGuard of_another_secret(redis, {}, secret(2));
   for (LoggedGuard* const other : {&of_another_key, &of_another_secret}) {
     ASSERT_TRUE(other->becomes(State::lost));
-    EXPECT_THAT(other->status().why, HasSubstr("another key or secret"));
+    EXPECT_THAT(other->status().why, HasSubstr("a different key or secret"));
     EXPECT_FALSE(other->is_current());
     EXPECT_EQ(other->add_if_new("b").status, Status::not_in_log);
   }
@@ -380,7 +380,7 @@ TEST(FilterLogHistory, a_digest_that_differs_is_told_and_all_is_read_again) {
                         entry.tag}),
             ":2\r\n");
   ASSERT_TRUE(eventually([&] { return guard.status().rereads == 1; }));
-  EXPECT_THAT(guard.troubles(), HasSubstr("another guard's filters"));
+  EXPECT_THAT(guard.troubles(), HasSubstr("another guard has different filters"));
   ASSERT_TRUE(eventually([&] { return guard.is_current(); }));
   EXPECT_TRUE(guard.has("a"));
   EXPECT_TRUE(is_done(guard.add_if_new("b"))) << "it does not read it again for ever";

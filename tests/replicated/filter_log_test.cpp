@@ -207,7 +207,7 @@ TEST(FilterLog, a_guard_without_room_for_a_filter_goes_on_and_is_sure_again_when
   EXPECT_EQ(outcome.status, Status::unknown);
   EXPECT_THAT(outcome.why, HasSubstr("max_memory"));
   EXPECT_TRUE(large.catches_up_with(small));
-  EXPECT_TRUE(large.has("b", "large")) << "it was done where there is room";
+  EXPECT_TRUE(large.has("b", "large")) << "the change was applied on guards that have room";
   EXPECT_TRUE(is_done(small.add_if_new("c"))) << "all else goes on";
   EXPECT_TRUE(is_not_new(large.add_if_new("c")));
   EXPECT_TRUE(eventually([&] { return !small.troubles().empty(); }));
@@ -292,7 +292,7 @@ TEST(FilterLog, without_redis_all_is_refused_at_once_and_nothing_is_current) {
   ASSERT_TRUE(guard.becomes(State::lost));
   const Outcome outcome = guard.add_if_new("a");
   EXPECT_EQ(outcome.status, Status::not_in_log);
-  EXPECT_THAT(outcome.why, HasSubstr("log in Redis cannot be used"));
+  EXPECT_THAT(outcome.why, HasSubstr("log in Redis is unusable"));
   EXPECT_TRUE(eventually([&] { return !guard.is_current(); }));
   redis.start_again();
   ASSERT_TRUE(guard.becomes(State::ready));

@@ -30,7 +30,7 @@ std::uint64_t wall_time() {
 std::expected<std::string, std::string> read_key(const std::string& path) {
   std::string key = config::password_of(path, "");
   if (key.size() < kKeyBytesMin) {
-    return std::unexpected(path + " cannot be read, or its first line has less than " +
+    return std::unexpected(path + " is unreadable, or its first line has fewer than " +
                            std::to_string(kKeyBytesMin) + " bytes");
   }
   return key;

@@ -62,7 +62,7 @@ using resp::Version;
 constexpr std::string_view kBloomIsFull = "ERR non scaling filter is full";
 constexpr std::string_view kCuckooIsFull = "Filter is full";
 constexpr std::string_view kNoRoom =
-    "ERR no room for it: filters.max_filters, or filters.max_memory";
+    "ERR no room for the filter: filters.max_filters or filters.max_memory is reached";
 
 std::string error_of(const Outcome& outcome, std::string_view missing) {
   switch (outcome.status) {
@@ -342,16 +342,16 @@ struct FilledCall : Call {
     if (parts.store.is_current(attempt.now)) {
       return std::nullopt;
     }
-    return attempt.may_wait()
-               ? hold()
-               : error("ERR it is not known what is in the filter: Redis has not told for a while");
+    return attempt.may_wait() ? hold()
+                              : error("ERR filter state is stale: its log in Redis cannot be read");
   }
 
   OwnDecision refuse() const {
     return error("ERR " + std::string(arguments[0]) +
-                 ": one of its keys is a filter of the guard, for which there is " +
-                 (family() == Family::set ? "only SADD, SISMEMBER, SMISMEMBER and SCARD"
-                                          : "no such command, or only with one key and no option"));
+                 ": one of its keys is a filter of the guard, which supports " +
+                 (family() == Family::set
+                      ? "only SADD, SISMEMBER, SMISMEMBER and SCARD"
+                      : "this command not at all, or only with one key and no option"));
   }
 
   // Where something may be missing, each may be there; but a set's member is then taken for a new
@@ -423,7 +423,7 @@ struct FilledCall : Call {
       return error("ERR item exists");
     }
     if (!made_as) {
-      return error("ERR filters.allow_reserve names no such key");
+      return error("ERR filters.allow_reserve does not allow this key");
     }
     options->capacity = *capacity;
     if (!is_cuckoo) {
@@ -497,7 +497,7 @@ struct FilledCall : Call {
     const auto bytes = filled.piece_of_dump(
         key(), std::min(*piece, filled::kItemsMax) * kPieceBytes, kPieceBytes, attempt.now);
     if (!bytes) {
-      return error("ERR the dump is not there any more: begin again at 0");
+      return error("ERR the dump does not exist any more: start again at 0");
     }
     reply.clear();
     resp::append_array_header(reply, 2);
@@ -512,11 +512,11 @@ struct FilledCall : Call {
       return error("Second argument must be numeric");
     }
     if (!template_of()) {
-      return error("ERR filters.allow_reserve names no such key");
+      return error("ERR filters.allow_reserve does not allow this key");
     }
     const std::string_view bytes = arguments[3];
     if (bytes.size() > filled::kBlobBytesMax) {
-      return error("ERR received bad data: a piece of a dump of this guard has 48 KiB at most");
+      return error("ERR received bad data: a piece of a dump has at most 48 KiB");
     }
     return submit({.kind = Operation::Kind::load,
                    .shape = {.kind = kind()},

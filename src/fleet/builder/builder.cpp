@@ -179,7 +179,7 @@ void Builder::cut(Table table, const filter::Digest& digest) {
     return;
   }
   if (cut->was_wrong) {
-    settings_.on_trouble("other rows were published than there are: followers read them again");
+    settings_.on_trouble("the published rows differ from the source's: followers reload them");
   }
   cuts_[table] = {.cut = *cut,
                   .digest = digest,
@@ -290,7 +290,7 @@ void Builder::show(std::vector<filter::SourceFact>& facts) const {
   facts.push_back({.name = "fleet_publishes",
                    .value = std::uint64_t{is_publishing},
                    .metric = "fleet_publishes",
-                   .help = "1 for the builder that appends to the fleet's log, else 0."});
+                   .help = "1 on the builder that appends to the fleet's log, else 0."});
   add_facts(facts, at.epoch, at.seq, digest_of(at));
   if (!is_publishing) {
     return;
@@ -299,11 +299,11 @@ void Builder::show(std::vector<filter::SourceFact>& facts) const {
   facts.push_back({.name = "fleet_followers",
                    .value = std::uint64_t{asks_.size()},
                    .metric = "fleet_followers",
-                   .help = "Followers that ask this builder."});
+                   .help = "Followers that poll this builder."});
   facts.push_back({.name = "fleet_followers_behind",
                    .value = std::uint64_t{all_behind.size()},
                    .metric = "fleet_followers_behind",
-                   .help = "Of these, those in which keys pass."});
+                   .help = "Followers of this builder in which keys pass."});
   all_behind.resize(std::min(all_behind.size(), kBehindShownMax));
   facts.push_back({.name = "fleet_behind", .value = std::move(all_behind)});
 }
@@ -443,8 +443,8 @@ Builder::Done Builder::read_asks(Redis& redis) {
         kTick);
     if (trials_.judge(publisher_, asks_, now)) {
       settings_.on_trouble(
-          "rows are hidden by what is on trial since a table was changed: it is not promoted, and "
-          "its keys pass; see event=hidden_row of the followers that try it");
+          "a table changed, and its new version, which some followers test first, hides rows: it "
+          "is not promoted, and its keys pass; see event=hidden_row of these followers");
     }
   }
   std::ranges::for_each(news.lacks, [this](TableId table) { cut_again(table); });
@@ -490,7 +490,7 @@ Builder::Done Builder::tend_snapshots(Redis& redis) {
     const auto step = uploads_.step(redis);
     show_uploads();
     if (!step) {
-      settings_.on_trouble("a snapshot cannot be published: " + step.error());
+      settings_.on_trouble("cannot publish a snapshot: " + step.error());
       return step;
     }
     is_new = uploads_.is_idle();
@@ -548,8 +548,8 @@ Builder::Done Builder::forget_lost(Redis& redis, Manifest& manifest) {
       whole.push_back(std::move(snapshot));
     } else {
       settings_.on_trouble(
-          "a piece of a snapshot, or of the log behind it, is gone from Redis, by "
-          "eviction perhaps: it is made anew");
+          "a piece of a snapshot, or of the log after it, has disappeared from Redis (possibly "
+          "evicted): publishing a new one");
       uploads_.forget(snapshot.table);
     }
   }
@@ -565,7 +565,7 @@ Builder::Done Builder::see_policy(Redis& redis) {
   if (policy != eviction_policy_ && !policy.empty()) {
     settings_.on_trouble(
         "Redis may evict the fleet's snapshots and its log: its maxmemory-policy is " + policy +
-        "; set noeviction, or give the fleet a Redis of its own");
+        "; set noeviction, or give the fleet its own Redis");
   }
   eviction_policy_ = std::move(policy);
   return {};
@@ -666,7 +666,7 @@ Builder::Done Builder::follow(Redis& redis) {
     seen_at_ = at;
   }
   if (!is_proving()) {
-    become("does not know how far its database is");
+    become("does not know the log position of its database");
     return {};
   }
   if (!now.epoch.empty() && at - seen_at_ < kTakesOverAfter) {
@@ -726,7 +726,7 @@ Builder::Done Builder::begin_anew(Redis& redis, const Meta& seen) {
   {
     const std::scoped_lock lock(mutex_);
     if (!publisher_.can_begin()) {
-      become("waits for its source");
+      become("is waiting for its source");
       return {};
     }
     seq = std::max(seq, publisher_.published().seq + 1);
@@ -740,7 +740,7 @@ Builder::Done Builder::begin_anew(Redis& redis, const Meta& seen) {
   if (now.tag != tag) {
     return {};
   }
-  become("has begun a new log");
+  become("has started a new log");
   uploads_.give_up();
   TRY(uploads_.forget_all(redis));
   show_uploads();

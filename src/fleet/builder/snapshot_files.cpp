@@ -18,7 +18,7 @@ std::expected<std::string, std::string> SnapshotFiles::keep(const std::string& p
     std::filesystem::copy_file(path, own, error);
   }
   return error ? std::expected<std::string, std::string>(
-                     std::unexpected(own + ": cannot be made: " + error.message()))
+                     std::unexpected(own + ": cannot create the file: " + error.message()))
                : own;
 }
 

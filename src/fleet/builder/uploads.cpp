@@ -22,7 +22,7 @@ Uploads::Done Uploads::put_piece(Redis& redis, Upload& upload) {
   upload.file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
   piece.resize(static_cast<std::size_t>(upload.file.gcount()));
   if (upload.file.bad() || piece.empty()) {
-    return std::unexpected("the file of a snapshot cannot be read");
+    return std::unexpected("cannot read the file of a snapshot");
   }
   upload.hashes += hash_of(piece);
   upload.snapshot.bytes += piece.size();

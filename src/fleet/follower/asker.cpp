@@ -105,7 +105,8 @@ Asker::Done Asker::ask() {
   if (woken.is_error() && !std::exchange(has_told_, true)) {
     settings_.observer.on_trouble(
         settings_.source,
-        "strict reads wait for the next tick of the builder, as it cannot be woken: " + woken.text);
+        "strict reads wait for the builder's next tick because the builder cannot be notified: " +
+            woken.text);
   }
   return {};
 }

@@ -57,8 +57,8 @@ class Exchange final : upstream::Connection::Owner {
       return {};
     }
     return std::unexpected(!why_.empty()        ? why_
-                           : loop_.is_stopped() ? "the guard is ending"
-                                                : "no answer in time");
+                           : loop_.is_stopped() ? "the guard is shutting down"
+                                                : "no response in time");
   }
   auto take() { return parser_.release(); }
 
@@ -170,7 +170,7 @@ source::RowAnswer BuilderClient::look_up_row(std::string_view ns,
                                              std::string_view definition,
                                              std::string_view identity,
                                              const std::stop_token& stop) const {
-  source::RowAnswer row{.why = "nobody was asked"};
+  source::RowAnswer row{.why = "no builder was asked"};
   const auto hear = [&row](const std::string& who, const Answered& answer) {
     if (!answer || answer->status != kOk) {
       row.why = who + why_not(answer);
@@ -178,7 +178,7 @@ source::RowAnswer BuilderClient::look_up_row(std::string_view ns,
     }
     const auto name = std::ranges::find(filter::kRowPresenceNames, text_in(answer->body, "row"));
     if (name == filter::kRowPresenceNames.end()) {
-      row.why = who + "its answer cannot be read";
+      row.why = who + "its response cannot be parsed";
       return false;
     }
     row.presence = static_cast<source::RowPresence>(name - filter::kRowPresenceNames.begin());

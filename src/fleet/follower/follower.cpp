@@ -22,8 +22,8 @@ constexpr const char* kNeedsBuilder =
     "admin.address of its builders";
 
 constexpr const char* kServesNoStrict =
-    "its builder's database serves no strict reads, as it is a replica or was not asked yet: those "
-    "of namespaces with consistency: strict pass";
+    "the builder's database does not support strict reads, because it is a replica or has not been "
+    "queried yet: reads in namespaces with consistency: strict pass";
 
 using filter::State;
 using source::Feed;
@@ -169,8 +169,8 @@ std::expected<Follower::Duration, std::string> Follower::begin() {
   if (!manifest) {
     const std::string why = bytes.text.empty()
                                 ? "no builder has published `" + settings_.fleet + "` yet"
-                                : "what is published of `" + settings_.fleet +
-                                      "` was not signed with a key that is known here";
+                                : "the published data of `" + settings_.fleet +
+                                      "` is not signed with a key in public_key_files";
     status_.loading(why);
     report_all(State::loading, why);
     return begin_backoff_.next();
@@ -195,7 +195,7 @@ void Follower::say_how_far() {
   }
   const std::string trouble = asker_->say(std::move(ask), status_.read().proven_at);
   const bool passes_strict = !serves_strict_ && settings_.asking.must_serve_strict();
-  status_.remark(!trouble.empty() ? "its builder cannot be asked: " + trouble
+  status_.remark(!trouble.empty() ? "cannot query the builder: " + trouble
                  : passes_strict  ? kServesNoStrict
                                   : "");
 }
@@ -204,7 +204,7 @@ std::string Follower::why_behind(TimePoint now) {
   for (Feed& feed : feeds_) {
     const filter::LiveFilter& live = feed.live();
     if (!live.is_fresh(now)) {
-      return feed.table() + ": " + filter::state_name(live.state()) + " " + live.why();
+      return feed.table() + ": " + filter::state_name(live.state()) + ", " + live.why();
     }
   }
   return {};
@@ -255,7 +255,7 @@ Follower::Done Follower::compare() {
   const auto seq =
       at.list.size() == 2 ? text::number_of<std::uint64_t>(at.list[0].text) : std::nullopt;
   if (!seq) {
-    leave({.kind = Break::Kind::gap, .why = "there is no log any more"});
+    leave({.kind = Break::Kind::gap, .why = "the log does not exist any more"});
   } else if (const auto same = replica_->compare(*seq, at.list[1].text); !same) {
     leave(same.error());
   }
@@ -336,12 +336,12 @@ void Follower::prove(TimePoint at) {
     }
     if (is_for_others(table)) {
       feed->expire();
-      feed->report(State::loading, "its table was changed: other followers try it first");
+      feed->report(State::loading, "its table changed: other followers test the new version first");
     } else if (has(number) && table.is_ready) {
       feed->measure_growth(at);
       feed->prove(at);
     } else if (!table.is_ready) {
-      feed->report(State::loading, "its builder does not know its rows: " + table.why);
+      feed->report(State::loading, "the builder does not know its rows: " + table.why);
     }
   }
   status_.proven(at);
@@ -366,9 +366,10 @@ void Follower::list_tables() {
     }
     target.parts.set_complete(false);
     feeds_.report(target,
-                  names == nullptr ? "its builder has no such namespace"
-                  : is_same        ? "its builder does not know which tables there are"
-                                   : "its builder has it with other keys, tables or conditions",
+                  names == nullptr ? "the builder does not have this namespace"
+                  : is_same
+                      ? "the builder does not know which tables exist"
+                      : "the builder defines this namespace with other keys, tables or conditions",
                   is_same ? State::loading : State::unsynced);
   }
   numbered_.clear();
@@ -416,13 +417,13 @@ void Follower::insert(const TableChange& change,
   if (!change.isolated.empty()) {
     auto rows = filter::IsolatedRows::parse(change.isolated);
     if (!rows) {
-      drop(change.table, feed, "its isolated rows cannot be read");
+      drop(change.table, feed, "its isolated rows cannot be parsed");
       return;
     }
     live.set_isolated(*std::move(rows));
   }
   if (live.insert(hashes) == filter::InsertOutcome::full) {
-    drop(change.table, feed, "its filter is full: it is loaded again");
+    drop(change.table, feed, "its filter is full: reloading it");
   }
   feed.see_id(change.largest_id);
   feed.follow_growth();
@@ -434,7 +435,7 @@ void Follower::erase(const TableChange& change,
   filter::LiveFilter& live = feed.live();
   std::ranges::for_each(hashes, [&live](std::uint64_t hash) { live.erase(hash); });
   if (live.writable()->digest() != change.digest && has(change.table)) {
-    const std::string why = "its filter has other rows than its builder's";
+    const std::string why = "its filter differs from the builder's";
     settings_.observer.on_trouble(settings_.source, feed.table() + ": " + why);
     drop(change.table, feed, why);
   }
@@ -505,7 +506,7 @@ std::optional<Follower::Load> Follower::load_of(const Snapshot& snapshot) {
   report_unless_here(snapshot.table,
                      snapshot.is_at_builder && !why_no_piece_.empty()
                          ? why_no_piece_
-                         : "it is loaded from a snapshot");
+                         : "reading it from a snapshot");
   return load ? std::move(load) : Load{.snapshot = snapshot};
 }
 
@@ -607,10 +608,10 @@ void Follower::fetch_pieces(Load& load) {
     return;
   }
   load.fetch.reset();
-  why_no_piece_ = *fetched ? "" : "its snapshot cannot be fetched: " + fetched->error().why;
+  why_no_piece_ = *fetched ? "" : "cannot fetch its snapshot: " + fetched->error().why;
   for (const std::string& piece : fetched->value_or(PieceFetch::Pieces())) {
     if (piece.size() != std::min(kPieceBytes, load.snapshot.bytes - load.bytes.size())) {
-      why_no_piece_ = "its snapshot cannot be fetched: a piece is too short, or too long";
+      why_no_piece_ = "cannot fetch its snapshot: a piece has the wrong length";
       break;
     }
     load.add(piece);
@@ -661,14 +662,14 @@ Follower::Done Follower::finish_load(const std::stop_token& stop) {
   };
   if (hash_of(load.hashes) != load.snapshot.hash) {
     settings_.observer.on_trouble(settings_.source,
-                                  "a snapshot is not what its builder has signed");
+                                  "a snapshot does not match the builder's signature");
     return refuse("its snapshot is damaged");
   }
   auto file = filter::parse_filter_file(std::as_bytes(std::span(load.bytes)),
                                         feed->target().parts.secret());
   if (!file) {
     return refuse(file.error().fault == filter::FilterFileFault::wrong_secret
-                      ? "its builder has another storage.secret_file"
+                      ? "the builder uses a different storage.secret_file"
                       : file.error().what,
                   false);
   }
@@ -679,7 +680,7 @@ Follower::Done Follower::finish_load(const std::stop_token& stop) {
   }
   auto rows = isolated.empty() ? filter::IsolatedRows() : filter::IsolatedRows::parse(isolated);
   if (!rows) {
-    return refuse("its isolated rows cannot be read");
+    return refuse("its isolated rows cannot be parsed");
   }
   const std::uint64_t largest = replica_->at().tables.at(load.snapshot.table).largest_id;
   feed->snapshot_begins(clock_());
@@ -707,12 +708,12 @@ std::expected<std::string, std::string> Follower::replay(const Snapshot& snapsho
         TRY(accepted(redis_->ask({"XRANGE", keys_.log, after, id_of(at.seq), "COUNT", most})));
     const auto entries = entries_of(read);
     if (entries.empty()) {
-      return "the log behind its snapshot is not there";
+      return "the log after its snapshot is missing";
     }
     for (const std::string_view bytes : entries) {
       const auto entry = chain.take(bytes);
       if (!entry) {
-        return "the log behind its snapshot: " + entry.error().why;
+        return "the log after its snapshot: " + entry.error().why;
       }
       for (const TableChange& change : entry->tables) {
         if (change.table == snapshot.table) {
@@ -723,10 +724,11 @@ std::expected<std::string, std::string> Follower::replay(const Snapshot& snapsho
   }
   const TableState& state = chain.at().tables.at(snapshot.table);
   if (chain.at().tag != at.tag || state.version != snapshot.version) {
-    return "its snapshot is of another log";
+    return "its snapshot belongs to another log";
   }
-  return state.digest == filter.digest() ? ""
-                                         : "its snapshot and the log behind it are not its rows";
+  return state.digest == filter.digest()
+             ? ""
+             : "its snapshot and the log after it do not match the builder's rows";
 }
 
 }  // namespace cuckooguard::fleet

@@ -61,7 +61,8 @@ std::expected<source::SourceParts, std::vector<Refusal>> make(
                                  : std::make_unique<BuilderRows>(builder, making.copied_targets())};
 }
 
-constexpr const char* kIsBuilders = "the tables of a fleet are its builder's: ask that one";
+constexpr const char* kIsBuilders =
+    "a fleet source has no tables of its own: check them on the builder";
 
 std::expected<std::vector<source::TableSize>, std::string> count_rows(
     const config::Source& /*source*/, const source::Target& /*target*/) {

@@ -33,24 +33,25 @@ std::optional<std::string> refuse_bitmap(std::string_view bitmap,
                                          std::uint64_t reach) {
   if (shape.bits == 0 || shape.bits > kRedisBitsMax) {
     return fmt::format(
-        "a bitmap of Redis has 1 to {} bits; {} are said", kRedisBitsMax, shape.bits);
+        "a Redis bitmap has 1 to {} bits, but {} are configured", kRedisBitsMax, shape.bits);
   }
   if (shape.hashes == 0 || shape.hashes > kHashesMax) {
-    return fmt::format("an item has 1 to {} bits; {} are said", kHashesMax, shape.hashes);
+    return fmt::format(
+        "an item sets 1 to {} bits, but {} are configured", kHashesMax, shape.hashes);
   }
   const std::uint64_t bytes = (shape.bits + 7) / 8;
   if (bitmap.size() > bytes) {
     return fmt::format(
-        "the bitmap has {} bytes, which is more than its {} bits take ({}): it was"
-        " made with another number of bits",
+        "the bitmap has {} bytes, more than {} bits need ({}): it was created with another number "
+        "of bits",
         bitmap.size(),
         shape.bits,
         bytes);
   }
   if (!bitmap.empty() && log_of_chance(bitmap, shape, reach) < kNeverLog) {
     return fmt::format(
-        "the bitmap ends after {} bytes, although many of its bits are set, where {} bits take {}: "
-        "it was made with fewer bits",
+        "the bitmap ends after {} bytes although many of its bits are set, but {} bits need {}: it "
+        "was created with fewer bits",
         bitmap.size(),
         shape.bits,
         bytes);
@@ -59,8 +60,8 @@ std::optional<std::string> refuse_bitmap(std::string_view bitmap,
   for (std::uint64_t bit = shape.bits; bit < bytes * 8; ++bit) {
     if (array.has(bit)) {
       return fmt::format(
-          "bit {} of the bitmap is set, where it has {} bits: it was made with"
-          " another number of bits",
+          "bit {} of the bitmap is set, but it has {} bits: it was created with another number of "
+          "bits",
           bit,
           shape.bits);
     }

@@ -136,23 +136,23 @@ class GuavaFilter final : public BitmapFilter {
   bool is_file_;
 };
 
-constexpr std::string_view kNoLong = "is no whole number of 64 bits, as --funnel long wants it";
+constexpr std::string_view kNoLong = "is not a 64-bit integer, as --funnel long requires";
 
 }  // namespace
 
 FilterOrWhyNot read_guava(std::string file, Funnel funnel) {
   if (file.size() < kHeader) {
-    return std::unexpected(
-        fmt::format("a filter of Guava begins with {} bytes; there are {}", kHeader, file.size()));
+    return std::unexpected(fmt::format(
+        "a Guava filter begins with {} bytes, but the file has {}", kHeader, file.size()));
   }
   const auto byte = [&file](std::size_t at) { return static_cast<unsigned char>(file[at]); };
   if (byte(0) > 1) {
     return std::unexpected(
-        fmt::format("no filter of Guava: its strategies are 0 and 1, the first byte is {}",
+        fmt::format("not a Guava filter: its strategies are 0 and 1, but the first byte is {}",
                     static_cast<unsigned>(byte(0))));
   }
   if (byte(1) == 0) {
-    return std::unexpected("no filter of Guava: its items have no bits");
+    return std::unexpected("not a Guava filter: its items have no bits");
   }
   std::uint64_t longs = 0;
   for (std::size_t at = 2; at < kHeader; ++at) {
@@ -160,8 +160,7 @@ FilterOrWhyNot read_guava(std::string file, Funnel funnel) {
   }
   if (longs == 0 || longs > kLongsMax || longs * kLong != file.size() - kHeader) {
     return std::unexpected(
-        fmt::format("a filter of Guava that is not whole: {} longs are said, {}"
-                    " bytes follow",
+        fmt::format("an incomplete Guava filter: it announces {} longs, but {} bytes follow",
                     longs,
                     file.size() - kHeader));
   }
@@ -177,14 +176,14 @@ std::expected<Shape, std::string> guava_shape(std::int64_t expected_insertions,
                                               double false_probability) {
   if (std::isnan(false_probability) || false_probability <= 0 || false_probability >= 1) {
     return std::unexpected(fmt::format(
-        "Guava's false positive probability is between 0 and 1; it is {}", false_probability));
+        "Guava's false positive probability must be between 0 and 1, not {}", false_probability));
   }
   const std::int64_t items = expected_insertions == 0 ? 1 : expected_insertions;
   const double bits = optimal_bits(items, false_probability);
   constexpr std::uint64_t kBitsMax = kLongsMax * kLong * 8;
   if (bits < 1 || bits >= static_cast<double>(kBitsMax) + 1) {
     return std::unexpected(fmt::format(
-        "Guava makes no filter of {} bits, only of 1 to {}", std::trunc(bits), kBitsMax));
+        "Guava does not support filters of {} bits, only of 1 to {}", std::trunc(bits), kBitsMax));
   }
   const auto whole = static_cast<std::uint64_t>(bits);
   return Shape{.bits = whole, .hashes = optimal_hashes(items, whole)};
@@ -195,7 +194,7 @@ FilterOrWhyNot make_guava(Shape shape, Funnel funnel) {
   const std::uint64_t longs = shape.bits / kLongBits + (shape.bits % kLongBits == 0 ? 0 : 1);
   if (shape.hashes > kFileHashesMax || longs > kLongsMax) {
     return std::unexpected(fmt::format(
-        "a file of Guava has up to {} longs, and {} bits of an item; {} and {} are said",
+        "a Guava file has at most {} longs and {} bits per item, but {} and {} are configured",
         kLongsMax,
         kFileHashesMax,
         longs,

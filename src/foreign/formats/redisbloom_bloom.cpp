@@ -52,7 +52,7 @@ std::optional<std::string> refuse(const Layer& layer, std::uint64_t stored_bits,
     return fmt::format("2^{} of {} bits", n2, stored_bits);
   }
   if (layer.hashes == 0 || layer.hashes > kHashesMax) {
-    return fmt::format("{} bits of an item, where there are 1 to {}", layer.hashes, kHashesMax);
+    return fmt::format("{} bits per item, but 1 to {} are possible", layer.hashes, kHashesMax);
   }
   return std::nullopt;
 }
@@ -82,20 +82,19 @@ std::expected<Chain, std::string> read_chain(std::string_view bytes) {
   header.skip(sizeof(std::uint32_t));
   if (!header.ok()) {
     return std::unexpected(
-        fmt::format("begins with {} bytes; there are {}", kChainBytes, bytes.size()));
+        fmt::format("begins with {} bytes, but has {}", kChainBytes, bytes.size()));
   }
   if ((options & ~kOptions) != 0) {
-    return std::unexpected(fmt::format("has options that are not known ({})", options));
+    return std::unexpected(fmt::format("has unknown options ({})", options));
   }
   if ((options & kHashes64) == 0) {
-    return std::unexpected("hashes with 32 bits, as early versions did: such a filter is not read");
+    return std::unexpected("uses 32-bit hashes of early versions, which are not supported");
   }
   const std::size_t ends = kChainBytes + ((options & kHasSeed) != 0 ? kSeedBytes : 0);
   if (layers == 0 || layers > kLayersMax ||
       (bytes.size() != ends + layers * kLayerBytes &&
        bytes.size() != ends + layers * kOldLayerBytes)) {
-    return std::unexpected(
-        fmt::format("says that it has {} layers, in {} bytes", layers, bytes.size()));
+    return std::unexpected(fmt::format("announces {} layers in {} bytes", layers, bytes.size()));
   }
   std::uint64_t items = 0;
   for (std::size_t i = 0; i < layers; ++i) {
@@ -108,7 +107,7 @@ std::expected<Chain, std::string> read_chain(std::string_view bytes) {
   }
   if (items != chain.items) {
     return std::unexpected(
-        fmt::format("says that it has {} items, but {} in its layers", chain.items, items));
+        fmt::format("announces {} items, but its layers have {}", chain.items, items));
   }
   if ((options & kHasSeed) != 0) {
     chain.seed = header.take<std::uint64_t>();
@@ -183,17 +182,15 @@ FilterOrWhyNot read_redisbloom_bloom(std::string_view header, std::string data) 
   for (const Layer& layer : chain->layers) {
     if (layer.bytes > left) {
       return std::unexpected(fmt::format(
-          "BF.SCANDUMP has not been read to its end: the {} bytes of data are fewer than its"
-          " layers'",
+          "the BF.SCANDUMP is incomplete: its {} bytes of data are fewer than its layers'",
           data.size()));
     }
     left -= layer.bytes;
   }
   if (left != 0) {
-    return std::unexpected(
-        fmt::format("{} bytes of BF.SCANDUMP are more than its layers': the filter has grown"
-                    " since",
-                    left));
+    return std::unexpected(fmt::format(
+        "the BF.SCANDUMP has {} bytes, more than its layers': the filter grew during the dump",
+        left));
   }
   return std::make_unique<RedisBloomFilter>(*chain, std::move(data));
 }

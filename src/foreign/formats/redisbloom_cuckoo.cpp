@@ -52,25 +52,25 @@ std::expected<Header, std::string> read_header(std::string_view bytes) {
     header.seed = from.take<std::uint64_t>();
   }
   if (!from.ok() || bytes.size() != (has_seed ? kSeededHeaderBytes : kHeaderBytes)) {
-    return std::unexpected(fmt::format("has {} bytes, where it has {}, or {} with a seed",
+    return std::unexpected(fmt::format("has {} bytes instead of {}, or {} with a seed",
                                        bytes.size(),
                                        kHeaderBytes,
                                        kSeededHeaderBytes));
   }
   if (header.layers == 0 || header.layers > kLayersMax) {
     return std::unexpected(
-        fmt::format("says {} layers, where there are 1 to {}", header.layers, kLayersMax));
+        fmt::format("announces {} layers, but 1 to {} are possible", header.layers, kLayersMax));
   }
   if (header.slots == 0 || header.slots > kSlotsMax) {
-    return std::unexpected(
-        fmt::format("says {} slots in a bucket, where there are 1 to {}", header.slots, kSlotsMax));
+    return std::unexpected(fmt::format(
+        "announces {} slots per bucket, but 1 to {} are possible", header.slots, kSlotsMax));
   }
   if (!std::has_single_bit(header.buckets)) {
-    return std::unexpected(fmt::format("says {} buckets, no power of two", header.buckets));
+    return std::unexpected(fmt::format("announces {} buckets, not a power of two", header.buckets));
   }
   if (header.layers > 1 && !std::has_single_bit(header.expansion)) {
     return std::unexpected(
-        fmt::format("says that layers grow by {}, no power of two", header.expansion));
+        fmt::format("announces that layers grow by {}, not a power of two", header.expansion));
   }
   return header;
 }
@@ -88,24 +88,22 @@ std::expected<std::vector<Layer>, std::string> cut(std::string_view data, const 
   for (std::uint64_t i = 0; i < header.layers; ++i) {
     if (buckets > left.size() / header.slots) {
       return std::unexpected(fmt::format(
-          "CF.SCANDUMP has not been read to its end: the {} bytes of data are fewer than its"
-          " layers'",
+          "the CF.SCANDUMP is incomplete: its {} bytes of data are fewer than its layers'",
           data.size()));
     }
     const std::uint64_t slots = buckets * header.slots;
     if (slots > kLayerSlotsMax) {
       return std::unexpected(
-          fmt::format("{} slots in a layer, where there are up to {}", slots, kLayerSlotsMax));
+          fmt::format("{} slots in a layer, but at most {} are possible", slots, kLayerSlotsMax));
     }
     layers.push_back({.slots = left.substr(0, slots), .buckets = buckets});
     left.remove_prefix(slots);
     buckets *= header.expansion;
   }
   if (!left.empty()) {
-    return std::unexpected(
-        fmt::format("{} bytes of CF.SCANDUMP are more than its layers': the filter has grown"
-                    " since",
-                    left.size()));
+    return std::unexpected(fmt::format(
+        "the CF.SCANDUMP has {} bytes, more than its layers': the filter grew during the dump",
+        left.size()));
   }
   return layers;
 }
@@ -158,8 +156,8 @@ FilterOrWhyNot read_redisbloom_cuckoo(std::string_view header, std::string data)
   TRY(cut(data, *read));
   if (const std::uint64_t taken = count_taken(data); taken != read->items) {
     return std::unexpected(
-        fmt::format("CF.SCANDUMP's header says {} items, its data has {}: the filter changed while"
-                    " it was dumped",
+        fmt::format("the header of CF.SCANDUMP announces {} items, but its data has {}: the filter "
+                    "changed during the dump",
                     read->items,
                     taken));
   }

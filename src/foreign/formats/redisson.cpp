@@ -43,15 +43,16 @@ class RedissonFilter final : public BitsOfItems<RedissonFilter> {
 std::expected<Shape, std::string> redisson_shape(std::int64_t expected_insertions,
                                                  double false_probability) {
   if (std::isnan(false_probability) || false_probability < 0 || false_probability > 1) {
-    return std::unexpected(
-        fmt::format("a false probability is 0 to 1; it is {}", false_probability));
+    return std::unexpected(fmt::format(
+        "the false positive probability must be between 0 and 1, not {}", false_probability));
   }
   const double probability = std::max(false_probability, std::numeric_limits<double>::denorm_min());
   const double bits = optimal_bits(expected_insertions, probability);
   if (bits < 1 || bits >= static_cast<double>(kRedissonBitsMax) + 1) {
-    return std::unexpected(fmt::format("Redisson makes no filter of {} bits, only of 1 to {}",
-                                       std::trunc(bits),
-                                       kRedissonBitsMax));
+    return std::unexpected(
+        fmt::format("Redisson does not support filters of {} bits, only of 1 to {}",
+                    std::trunc(bits),
+                    kRedissonBitsMax));
   }
   const auto whole = static_cast<std::uint64_t>(bits);
   return Shape{.bits = whole, .hashes = optimal_hashes(expected_insertions, whole)};
@@ -64,8 +65,10 @@ std::string redisson_key(std::string_view name, std::string_view suffix) {
 
 FilterOrWhyNot read_redisson(std::string bitmap, Shape shape) {
   if (shape.bits > kRedissonBitsMax) {
-    return std::unexpected(fmt::format(
-        "Redisson's filters have up to {} bits; {} are said", kRedissonBitsMax, shape.bits));
+    return std::unexpected(
+        fmt::format("a Redisson filter has at most {} bits, but {} are configured",
+                    kRedissonBitsMax,
+                    shape.bits));
   }
   if (auto why = refuse_bitmap(bitmap, shape)) {
     return std::unexpected(*std::move(why));

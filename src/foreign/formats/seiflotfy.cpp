@@ -113,8 +113,8 @@ FilterOrWhyNot read_seiflotfy(std::string encoded) {
   const std::uint64_t buckets = encoded.size() / kSlots;
   if (encoded.size() % kSlots != 0 || !std::has_single_bit(buckets) || buckets > kBucketsMax) {
     return std::unexpected(
-        fmt::format("no filter of seiflotfy/cuckoofilter: it has buckets of {} bytes, 1 to {} of"
-                    " them and a power of two; there are {} bytes",
+        fmt::format("not a seiflotfy/cuckoofilter file: it has a power of two of buckets of {} "
+                    "bytes, 1 to {} of them, but this file has {} bytes",
                     kSlots,
                     kBucketsMax,
                     encoded.size()));
@@ -125,8 +125,7 @@ FilterOrWhyNot read_seiflotfy(std::string encoded) {
 FilterOrWhyNot make_seiflotfy(std::uint64_t capacity) {
   if (capacity == 0 || capacity > kBucketsMax * kSlots) {
     return std::unexpected(
-        fmt::format("seiflotfy/cuckoofilter makes filters for 1 to {} items; {}"
-                    " are said",
+        fmt::format("seiflotfy/cuckoofilter supports filters for 1 to {} items, not {}",
                     kBucketsMax * kSlots,
                     capacity));
   }
@@ -142,6 +141,6 @@ constexpr Format kSeiflotfy{
     .make = [](const Parameters& /*stated*/,
                const Wanted& wanted) { return make_seiflotfy(wanted.capacity); },
     .made_of = {"--capacity", "--capacity"},
-    .why_no_item = "has no room: the filter is full"};
+    .why_no_item = "does not fit: the filter is full"};
 
 }  // namespace cuckooguard::foreign

@@ -121,9 +121,9 @@ TEST_F(FilterWritingCommands, what_a_format_is_made_of_is_said) {
   EXPECT_EQ(create({.format = "redisson"}, {.capacity = 5}).error(),
             "--format redisson needs --capacity and --rate; given: --capacity");
   EXPECT_THAT(create({.format = "redisson"}, {.capacity = 5, .rate = 2}).error(),
-              HasSubstr("0 to 1; it is 2"));
+              HasSubstr("between 0 and 1, not 2"));
   EXPECT_THAT(create({.format = "guava"}, {.capacity = 5, .rate = 1}).error(),
-              HasSubstr("between 0 and 1; it is 1"));
+              HasSubstr("between 0 and 1, not 1"));
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
@@ -148,10 +148,10 @@ TEST_F(FilterWritingCommands, an_item_that_cannot_be_one_is_named_and_none_is_ad
   const ForeignFile foreign{.format = "guava", .funnel = "long"};
   ASSERT_TRUE(create(foreign, {.capacity = 10, .rate = 0.01}));
   const std::string empty = bytes();
-  EXPECT_THAT(
-      add(foreign, {"7", "seven", "8"}).error(),
-      EndsWith("filter: \"seven\" is no whole number of 64 bits, as --funnel long wants it"));
-  EXPECT_THAT(add(foreign, {}, "7\n\x1b[31m\n").error(), HasSubstr("\"\\x1b[31m\" is no whole"));
+  EXPECT_THAT(add(foreign, {"7", "seven", "8"}).error(),
+              EndsWith("filter: \"seven\" is not a 64-bit integer, as --funnel long requires"));
+  EXPECT_THAT(add(foreign, {}, "7\n\x1b[31m\n").error(),
+              HasSubstr("\"\\x1b[31m\" is not a 64-bit"));
   EXPECT_EQ(bytes(), empty);
 }
 
@@ -161,7 +161,7 @@ TEST_F(FilterWritingCommands, an_item_without_room_is_named_and_none_is_added) {
   ASSERT_TRUE(add(foreign, {"a", "b"}));
   const std::string before = bytes();
   EXPECT_THAT(add(foreign, {"c", "d", "fifth"}).error(),
-              EndsWith("filter: \"fifth\" has no room: the filter is full"));
+              EndsWith("filter: \"fifth\" does not fit: the filter is full"));
   EXPECT_EQ(bytes(), before);
   EXPECT_TRUE(add(foreign, {"c", "d"}));
 }
@@ -169,7 +169,7 @@ TEST_F(FilterWritingCommands, an_item_without_room_is_named_and_none_is_added) {
 TEST_F(FilterWritingCommands, what_is_no_filter_is_not_added_to) {
   EXPECT_THAT(add({.format = "seiflotfy"}, {"a"}).error(), HasSubstr("filter: No such file"));
   harness::write_whole_file(path_, "odd");
-  EXPECT_THAT(add({.format = "seiflotfy"}, {"a"}).error(), HasSubstr("no filter of seiflotfy"));
+  EXPECT_THAT(add({.format = "seiflotfy"}, {"a"}).error(), HasSubstr("not a seiflotfy"));
   EXPECT_THAT(add({.format = "go-zero"}, {"a"}).error(), HasSubstr("needs --bits"));
   EXPECT_EQ(bytes(), "odd");
 }

@@ -240,7 +240,7 @@ TEST_F(FilledCommandsTest, dump_a_filter_in_pieces_that_another_one_is_loaded_fr
     ASSERT_EQ(reply({"CF.EXISTS", "cf:b", std::to_string(i)}), ":1\r\n");
   }
   EXPECT_EQ(reply({"CF.SCANDUMP", "cf:a", "1"}),
-            "-ERR the dump is not there any more: begin again at 0\r\n");
+            "-ERR the dump does not exist any more: start again at 0\r\n");
 }
 
 // One at a time, and no more than one a second: each is as large as its filter.

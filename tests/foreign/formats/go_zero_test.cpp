@@ -96,8 +96,8 @@ TEST(GoZero, a_bitmap_of_another_number_of_bits_is_refused) {
   expect_refused(read_go_zero(made(kMembers, kBits).bytes(), kBits - 8), "more than its");
   expect_refused(read_go_zero("\xFF", 7), "bit 7 of the bitmap is set");
   EXPECT_TRUE(read_go_zero("\xFE", 7));
-  expect_refused(read_go_zero("", 0), "0 are said");
-  expect_refused(read_go_zero("", kRedisBitsMax + 1), "4294967297 are said");
+  expect_refused(read_go_zero("", 0), "0 are configured");
+  expect_refused(read_go_zero("", kRedisBitsMax + 1), "4294967297 are configured");
   EXPECT_TRUE(read_go_zero("", kRedisBitsMax));
 }
 

@@ -174,9 +174,9 @@ TEST(Guava, what_create_refuses_is_refused) {
   EXPECT_FALSE(guava_shape(1, 0.99)) << "no bit";
   EXPECT_FALSE(guava_shape(std::numeric_limits<std::int64_t>::max(), 0.01));
   EXPECT_TRUE(make_guava({.bits = 1, .hashes = 255}, Funnel::utf8));
-  expect_refused(make_guava({.bits = 1, .hashes = 256}, Funnel::utf8), "1 and 256 are said");
+  expect_refused(make_guava({.bits = 1, .hashes = 256}, Funnel::utf8), "1 and 256 are configured");
   expect_refused(make_guava({.bits = std::uint64_t{1} << 37U, .hashes = 1}, Funnel::utf8),
-                 "2147483648 and 1 are said");
+                 "2147483648 and 1 are configured");
 }
 
 TEST(Guava, what_is_no_long_is_not_added) {
@@ -221,22 +221,22 @@ TEST(Guava, what_is_no_whole_file_is_refused) {
   const std::string file = bytes_of(kGolden[2].file);
   const auto read = [](std::string bytes) { return read_guava(std::move(bytes), Funnel::utf8); };
   expect_every_prefix_refused(file, read);
-  expect_refused(read(file + '\0'), "not whole");
+  expect_refused(read(file + '\0'), "incomplete");
   expect_refused(read('\2' + file.substr(1)), "the first byte is 2");
   expect_refused(read(file.substr(0, 1) + '\0' + file.substr(2)), "no bits");
-  expect_refused(read(std::string("\1\7\0\0\0\0", 6)), "not whole");
-  expect_refused(read(std::string("\1\7\xFF\xFF\xFF\xFF", 6) + std::string(64, 'x')), "not whole");
+  expect_refused(read(std::string("\1\7\0\0\0\0", 6)), "incomplete");
+  expect_refused(read(std::string("\1\7\xFF\xFF\xFF\xFF", 6) + std::string(64, 'x')), "incomplete");
   expect_survives_any_change(file, read);
 }
 
 TEST(GuavaBitmap, another_shape_is_refused) {
   // Of 100 items, some have bits in the last half.
   expect_refused(read_guava_bitmap(std::string(40, 'U'), {.shape = {.bits = 640, .hashes = 1}}),
-                 "made with fewer bits");
+                 "created with fewer bits");
   EXPECT_TRUE(read_guava_bitmap("\x04", {.shape = {.bits = 640, .hashes = 1}}))
       << "of a few, none need be there";
   expect_refused(read_guava_bitmap("12", {.shape = {.bits = 8, .hashes = 3}}), "more than its");
-  expect_refused(read_guava_bitmap("1", {.shape = {.bits = 8, .hashes = 0}}), "0 are said");
+  expect_refused(read_guava_bitmap("1", {.shape = {.bits = 8, .hashes = 0}}), "0 are configured");
   expect_survives_any_change(std::string(40, 'U'), [](std::string bytes) {
     return read_guava_bitmap(std::move(bytes), {.shape = {.bits = 320, .hashes = 3}});
   });

@@ -235,11 +235,11 @@ TEST(RedisBloomBloom, what_is_not_whole_is_refused) {
       header, [&](std::string bytes) { return read_redisbloom_bloom(bytes, data); });
   expect_every_prefix_refused(
       data, [&](std::string bytes) { return read_redisbloom_bloom(header, std::move(bytes)); });
-  expect_refused(read_redisbloom_bloom(header + '\0', data), "layers, in");
-  expect_refused(read_redisbloom_bloom(header, data + '\0'), "has grown since");
-  expect_refused(read_redisbloom_bloom(header, data.substr(1)), "not been read to its end");
-  expect_refused(read_redisbloom_bloom(made.header(false, 0), data), "hashes with 32 bits");
-  expect_refused(read_redisbloom_bloom(made.header(false, 4 | 16), data), "not known");
+  expect_refused(read_redisbloom_bloom(header + '\0', data), "layers in");
+  expect_refused(read_redisbloom_bloom(header, data + '\0'), "grew during the dump");
+  expect_refused(read_redisbloom_bloom(header, data.substr(1)), "is incomplete");
+  expect_refused(read_redisbloom_bloom(made.header(false, 0), data), "uses 32-bit hashes");
+  expect_refused(read_redisbloom_bloom(made.header(false, 4 | 16), data), "unknown");
 }
 
 TEST(RedisBloomBloom, an_absurd_header_is_refused) {
@@ -250,12 +250,12 @@ TEST(RedisBloomBloom, an_absurd_header_is_refused) {
     return read_redisbloom_bloom(header, made.data());
   };
   constexpr std::string_view kAll = "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF";
-  expect_refused(with(0, kAll), "but 5 in its layers");
+  expect_refused(with(0, kAll), "but its layers have 5");
   expect_refused(with(8, kAll.substr(0, 4)), "4294967295 layers");
   expect_refused(with(20, kAll), "layer 0 with 128 bits in");
   expect_refused(with(28, kAll), "bits in 16 bytes");
-  expect_refused(with(60, kAll.substr(0, 4)), "4294967295 bits of an item");
-  expect_refused(with(60, std::string(4, '\0')), "0 bits of an item");
+  expect_refused(with(60, kAll.substr(0, 4)), "4294967295 bits per item");
+  expect_refused(with(60, std::string(4, '\0')), "0 bits per item");
   expect_refused(with(72, "\x08"), "2^8 of 128 bits");
   expect_refused(with(72, "\x40"), "2^64");
 }

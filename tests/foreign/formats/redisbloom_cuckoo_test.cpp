@@ -189,8 +189,8 @@ TEST(RedisBloomCuckoo, what_is_not_whole_is_refused) {
     expect_every_prefix_refused(
         data, [&](std::string bytes) { return read_redisbloom_cuckoo(header, std::move(bytes)); });
     expect_refused(read_redisbloom_cuckoo(header + '\0', data), "or 46 with a seed");
-    expect_refused(read_redisbloom_cuckoo(header, data + '\0'), "has grown since");
-    expect_refused(read_redisbloom_cuckoo(header, data.substr(1)), "not been read to its end");
+    expect_refused(read_redisbloom_cuckoo(header, data + '\0'), "grew during the dump");
+    expect_refused(read_redisbloom_cuckoo(header, data.substr(1)), "is incomplete");
   }
 }
 
@@ -199,7 +199,7 @@ TEST(RedisBloomCuckoo, a_filter_that_changed_while_it_was_dumped_is_refused) {
   const std::string header = made.header();
   made.add("another");
   expect_refused(read_redisbloom_cuckoo(header, made.data()),
-                 "says 20 items, its data has 21: the filter changed");
+                 "announces 20 items, but its data has 21: the filter changed");
 }
 
 TEST(RedisBloomCuckoo, an_absurd_header_is_refused) {
@@ -211,10 +211,10 @@ TEST(RedisBloomCuckoo, an_absurd_header_is_refused) {
   };
   const std::string zeros(8, '\0');
   expect_refused(with(8, zeros), "0 buckets");
-  expect_refused(with(8, "\x09"), "9 buckets, no power of two");
-  expect_refused(with(8, std::string(7, '\0') + '\x80'), "not been read to its end");
+  expect_refused(with(8, "\x09"), "9 buckets, not a power of two");
+  expect_refused(with(8, std::string(7, '\0') + '\x80'), "is incomplete");
   expect_refused(with(24, zeros), "0 layers");
-  expect_refused(with(24, "\xFF\xFF"), "not been read to its end");
+  expect_refused(with(24, "\xFF\xFF"), "is incomplete");
   expect_refused(with(24, std::string("\0\0\1", 3)), "65536 layers");
   expect_refused(with(32, std::string(2, '\0')), "0 slots");
   expect_refused(with(32, "\xFF\xFF"), "65535 slots");

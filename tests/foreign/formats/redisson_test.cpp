@@ -101,9 +101,10 @@ TEST(Redisson, another_shape_is_refused) {
   const Shape shape = redisson_shape(kMembers, 0.03).value();
   const std::string bitmap = made(kMembers, shape).bytes();
   expect_refused(read_redisson(bitmap, {.bits = shape.bits / 2, .hashes = 5}), "more than its");
-  expect_refused(read_redisson(bitmap, {.bits = shape.bits, .hashes = 0}), "0 are said");
-  expect_refused(read_redisson(bitmap, {.bits = shape.bits, .hashes = 1076}), "1076 are said");
-  expect_refused(read_redisson("", {.bits = 4'294'967'295, .hashes = 5}), "up to 4294967294");
+  expect_refused(read_redisson(bitmap, {.bits = shape.bits, .hashes = 0}), "0 are configured");
+  expect_refused(read_redisson(bitmap, {.bits = shape.bits, .hashes = 1076}),
+                 "1076 are configured");
+  expect_refused(read_redisson("", {.bits = 4'294'967'295, .hashes = 5}), "at most 4294967294");
 }
 
 TEST(Redisson, any_bytes_are_refused_or_a_filter) {

@@ -149,8 +149,8 @@ TEST(Seiflotfy, a_capacity_becomes_the_next_power_of_two) {
   EXPECT_EQ(slots(5), 8);
   EXPECT_EQ(slots(1000), 1024);
   EXPECT_EQ(slots(1024), 1024);
-  expect_refused(make_seiflotfy(0), "0 are said");
-  expect_refused(make_seiflotfy((std::uint64_t{1} << 34U) + 1), "are said");
+  expect_refused(make_seiflotfy(0), "items, not 0");
+  expect_refused(make_seiflotfy((std::uint64_t{1} << 34U) + 1), "items, not ");
 }
 
 TEST(Seiflotfy, one_bucket_is_a_filter) {
