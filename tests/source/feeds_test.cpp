@@ -105,7 +105,7 @@ TEST(Feeds, with_more_tables_than_the_limit_a_namespace_passes_and_says_so) {
   feeds.set_tables(target, tables);
   load(feeds, bench);
   EXPECT_FALSE(bench.is_fresh());
-  EXPECT_THAT(bench.witness.last_of("users").why, HasSubstr("more than 1024"));
+  EXPECT_THAT(bench.witness.last_of("users").why, HasSubstr("the maximum is 1024"));
   tables.pop_back();
   feeds.set_tables(target, tables);
   EXPECT_TRUE(bench.is_fresh());

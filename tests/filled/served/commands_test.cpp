@@ -410,7 +410,7 @@ TEST_F(FilledCommandsTest, that_may_be_of_a_filter_wait_while_it_is_not_known) {
     since_ = shop_.now;
     EXPECT_EQ(decide(words).action, Action::hold_for_client) << *words.begin();
     since_ = shop_.now - kKnowPatience;
-    EXPECT_TRUE(reply(words).starts_with("-ERR it is not known")) << *words.begin();
+    EXPECT_TRUE(reply(words).starts_with("-ERR filter state is stale")) << *words.begin();
   }
   EXPECT_FALSE(takes({"DEL", "other"}));
 }

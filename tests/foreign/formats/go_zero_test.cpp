@@ -93,7 +93,7 @@ TEST(GoZero, what_is_added_sets_the_bits_that_it_would_set) {
 }
 
 TEST(GoZero, a_bitmap_of_another_number_of_bits_is_refused) {
-  expect_refused(read_go_zero(made(kMembers, kBits).bytes(), kBits - 8), "more than its");
+  expect_refused(read_go_zero(made(kMembers, kBits).bytes(), kBits - 8), "bytes, more than ");
   expect_refused(read_go_zero("\xFF", 7), "bit 7 of the bitmap is set");
   EXPECT_TRUE(read_go_zero("\xFE", 7));
   expect_refused(read_go_zero("", 0), "0 are configured");

@@ -235,7 +235,7 @@ TEST(GuavaBitmap, another_shape_is_refused) {
                  "created with fewer bits");
   EXPECT_TRUE(read_guava_bitmap("\x04", {.shape = {.bits = 640, .hashes = 1}}))
       << "of a few, none need be there";
-  expect_refused(read_guava_bitmap("12", {.shape = {.bits = 8, .hashes = 3}}), "more than its");
+  expect_refused(read_guava_bitmap("12", {.shape = {.bits = 8, .hashes = 3}}), "bytes, more than ");
   expect_refused(read_guava_bitmap("1", {.shape = {.bits = 8, .hashes = 0}}), "0 are configured");
   expect_survives_any_change(std::string(40, 'U'), [](std::string bytes) {
     return read_guava_bitmap(std::move(bytes), {.shape = {.bits = 320, .hashes = 3}});

@@ -100,7 +100,7 @@ TEST(Redisson, what_try_init_refuses_is_refused) {
 TEST(Redisson, another_shape_is_refused) {
   const Shape shape = redisson_shape(kMembers, 0.03).value();
   const std::string bitmap = made(kMembers, shape).bytes();
-  expect_refused(read_redisson(bitmap, {.bits = shape.bits / 2, .hashes = 5}), "more than its");
+  expect_refused(read_redisson(bitmap, {.bits = shape.bits / 2, .hashes = 5}), "bytes, more than ");
   expect_refused(read_redisson(bitmap, {.bits = shape.bits, .hashes = 0}), "0 are configured");
   expect_refused(read_redisson(bitmap, {.bits = shape.bits, .hashes = 1076}),
                  "1076 are configured");

@@ -186,8 +186,10 @@ TEST_F(PostgresFollowedTableTest, a_table_that_is_not_as_it_was_planned_has_chan
       {[](MadeRelation& is) { is.columns[1].name = "label"; }, "\"label\" where the catalog has"},
       {[](MadeRelation& is) { is.columns[0].type = 23; }, "\"id\" is bigint in the catalog"},
       {[](MadeRelation& is) { is.columns[1].modifier = 40; }, "\"name\" is text in the catalog"},
-      {[](MadeRelation& is) { is.columns[1].is_key = true; }, "\"name\" is part of the key"},
-      {[](MadeRelation& is) { is.columns[0].is_key = false; }, "\"id\" is part of the key"},
+      {[](MadeRelation& is) { is.columns[1].is_key = true; },
+       "\"name\" is part of the replica identity"},
+      {[](MadeRelation& is) { is.columns[0].is_key = false; },
+       "\"id\" is part of the replica identity"},
   };
   good(user_, MadeLog::relation());
   for (const Case& each : cases) {

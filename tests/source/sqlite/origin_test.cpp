@@ -240,7 +240,7 @@ TEST(SqliteOrigin, a_dropped_table_makes_its_namespace_refused_and_the_other_goe
   EXPECT_NE(origin.look().version, before.version);
   ASSERT_EQ(origin.take(feeds, bench.never).kind, Snapshot::Kind::taken);
   EXPECT_EQ(bench.witness.last_of("users").state, filter::State::refused);
-  EXPECT_THAT(bench.witness.last_of("users").why, testing::HasSubstr("no table \"users\""));
+  EXPECT_THAT(bench.witness.last_of("users").why, testing::HasSubstr("no such table: \"users\""));
   EXPECT_TRUE(bench.has("order:6"));
 }
 

@@ -41,7 +41,7 @@ class SqliteTable : public testing::Test {
 
 TEST_F(SqliteTable, a_missing_table_or_column_is_refused_with_the_nearest_name) {
   EXPECT_THAT(refusal("CREATE TABLE usres(id INTEGER PRIMARY KEY)", "user:{id:uint64}"),
-              AllOf(HasSubstr("no table \"users\""), HasSubstr("did you mean \"usres\"?")));
+              AllOf(HasSubstr("no such table: \"users\""), HasSubstr("did you mean \"usres\"?")));
   EXPECT_THAT(refusal("CREATE TABLE users(user_id INTEGER PRIMARY KEY, name)",
                       {.columns = {{"id", "userid"}}}),
               AllOf(HasSubstr("table \"users\" has no column \"userid\""),
