@@ -162,52 +162,36 @@ TEST(DocumentedSettings, every_configuration_in_the_documents_is_valid) {
   EXPECT_GE(count, 15U);
 }
 
-// Those of the ConfigMaps, four columns to the right.
-std::vector<Config> configurations_for_kubernetes(const std::string& file) {
-  std::vector<std::vector<std::string>> texts;
-  bool is_inside = false;
-  for (const std::string& line : lines_of(path_of("../packaging/kubernetes/" + file))) {
-    if (line == "  cuckooguard.yaml: |") {
-      is_inside = true;
-      texts.emplace_back();
-    } else if (line == "---") {
-      is_inside = false;
-    } else if (is_inside) {
-      texts.back().push_back(line.substr(std::min<std::size_t>(4, line.size())));
-    }
-  }
-  std::vector<Config> all;
-  for (const auto& text : texts) {
-    auto read = parse_config(joined(text), file, testing::lookup_in({}), testing::built());
-    EXPECT_TRUE(read) << read.error()[0].text();
-    all.push_back(read.value_or(Config{}));
-  }
-  return all;
+Config configuration_for_kubernetes(const std::string& file) {
+  auto read = load_config(
+      path_of("../packaging/kubernetes/" + file), testing::lookup_in({}), {}, testing::built());
+  EXPECT_TRUE(read) << read.error()[0].text();
+  return read.value_or(Config{});
 }
 
 TEST(DocumentedSettings, those_for_kubernetes_are_valid_and_fit_a_pod_without_a_cpu_limit) {
-  for (const std::string file : {"sidecar.yaml", "cluster.yaml", "fleet.yaml"}) {
-    const auto all = configurations_for_kubernetes(file);
-    EXPECT_EQ(all.size(), file == "fleet.yaml" ? 2U : 1U);
-    for (const Config& read : all) {
-      ASSERT_EQ(read.namespaces.size(), 1U);
-      EXPECT_EQ(read.namespaces[0].mode, Mode::observe);
-      EXPECT_NE(read.workers, Config{}.workers) << "auto is half of the node's cores";
-      EXPECT_LT(read.limits.output_total, Config{}.limits.output_total) << "the default is 1 GiB";
-      EXPECT_FALSE(read.storage.directory.empty());
-      EXPECT_FALSE(read.admin.token_file.empty()) << "all but the health pages would be open";
-      const bool is_cluster = file == "cluster.yaml";
-      EXPECT_EQ(read.upstream.cluster.size(), is_cluster ? 1U : 0U);
-      EXPECT_EQ(read.listen.size(), is_cluster ? 16U : 1U);
-    }
+  for (const std::string file : {"sidecar/mysql/cuckooguard.yaml",
+                                 "sidecar/postgres/cuckooguard.yaml",
+                                 "sidecar/cluster/cuckooguard.yaml",
+                                 "node/cuckooguard.yaml",
+                                 "fleet/cuckooguard.yaml",
+                                 "fleet/cuckooguard-builder.yaml"}) {
+    const Config read = configuration_for_kubernetes(file);
+    ASSERT_EQ(read.namespaces.size(), 1U) << file;
+    EXPECT_EQ(read.namespaces[0].mode, Mode::observe);
+    EXPECT_NE(read.workers, Config{}.workers) << "auto is half of the node's cores";
+    EXPECT_LT(read.limits.output_total, Config{}.limits.output_total) << "the default is 1 GiB";
+    EXPECT_FALSE(read.storage.directory.empty());
+    EXPECT_FALSE(read.admin.token_file.empty()) << "all but the health pages would be open";
+    const bool is_cluster = file.contains("cluster");
+    EXPECT_EQ(read.upstream.cluster.size(), is_cluster ? 1U : 0U);
+    EXPECT_EQ(read.listen.size(), is_cluster ? 16U : 1U);
   }
 }
 
 TEST(DocumentedSettings, the_sidecars_of_a_fleet_follow_its_builders_with_their_namespaces) {
-  const auto all = configurations_for_kubernetes("fleet.yaml");
-  ASSERT_EQ(all.size(), 2U);
-  const Config& builder = all[0];
-  const Config& sidecar = all[1];
+  const Config builder = configuration_for_kubernetes("fleet/cuckooguard-builder.yaml");
+  const Config sidecar = configuration_for_kubernetes("fleet/cuckooguard.yaml");
   EXPECT_EQ(builder.sources.at(0).publish, Publish::redis);
   const auto* const follows = std::get_if<FleetSource>(&sidecar.sources.at(0).kind);
   ASSERT_TRUE(follows);
@@ -216,26 +200,6 @@ TEST(DocumentedSettings, the_sidecars_of_a_fleet_follow_its_builders_with_their_
   EXPECT_EQ(sidecar.namespaces[0].keys, builder.namespaces[0].keys);
   EXPECT_EQ(sidecar.namespaces[0].source.tables, builder.namespaces[0].source.tables);
   EXPECT_EQ(sidecar.upstream.address, builder.upstream.address);
-}
-
-// The rest is the same, but for the comments.
-TEST(DocumentedSettings, the_pods_of_clusters_and_fleets_are_that_of_the_sidecar) {
-  const auto pod = [](const std::string& file) {
-    std::vector<std::string> lines;
-    for (std::string line : lines_of(path_of("../packaging/kubernetes/" + file))) {
-      line = line.substr(0, line.find("  #"));
-      if (line == "---") {
-        lines.clear();
-      } else if (line.find_first_not_of(' ') != line.find('#') &&
-                 !line.contains("- { name: REDIS_")) {
-        lines.push_back(line);
-      }
-    }
-    return lines;
-  };
-  EXPECT_EQ(pod("cluster.yaml"), pod("sidecar.yaml"));
-  EXPECT_EQ(pod("fleet.yaml"), pod("sidecar.yaml"));
-  EXPECT_GT(pod("cluster.yaml").size(), 50U);
 }
 
 TEST(DocumentedSettings, the_minimal_file_is_valid_and_only_observes) {

@@ -13,7 +13,7 @@ trap 'rm -rf "$folder"' EXIT
 fail() { echo "package_test: $*" >&2; exit 1; }
 
 cd "$build"
-cpack --config CPackConfig.cmake -B "$folder" >"$folder/cpack.log" 2>&1 || { cat "$folder/cpack.log" >&2; fail "cpack"; }
+cpack --config CPackConfig.cmake -D CPACK_COMPONENTS_ALL=Unspecified -B "$folder" >"$folder/cpack.log" 2>&1 || { cat "$folder/cpack.log" >&2; fail "cpack"; }
 package=$(ls "$folder"/cuckooguard_*.deb)
 
 echo "- where the documents have it lie"
@@ -28,8 +28,7 @@ for path in usr/bin/cuckooguard etc/cuckooguard/cuckooguard.yaml usr/share/man/m
   usr/lib/systemd/system/cuckooguard.service usr/lib/systemd/system/cuckooguard.socket \
   usr/share/doc/cuckooguard/copyright usr/share/doc/cuckooguard/NOTICE usr/share/doc/cuckooguard/README.md \
   usr/share/doc/cuckooguard/docs/quick-start.md usr/share/doc/cuckooguard/docs/page.png \
-  usr/share/doc/cuckooguard/examples/minimal.yaml usr/share/doc/cuckooguard/examples/sidecar.yaml \
-  usr/share/doc/cuckooguard/examples/cluster.yaml usr/share/doc/cuckooguard/examples/fleet.yaml; do
+  usr/share/doc/cuckooguard/examples/minimal.yaml usr/share/doc/cuckooguard/examples/kubernetes/base/kustomization.yaml; do
   grep -qE " \./$path(\.gz)?$" "$folder/list" || fail "$path is missing"
 done
 ! grep -q "$build" "$folder/list" || fail "files of the build folder are in it"
