@@ -254,7 +254,8 @@ bool RowCondition::holds(const Term& term, std::optional<std::string_view> value
 std::string RowCondition::text() const {
   std::string all;
   for (const Term& term : terms_) {
-    all += (all.empty() ? "" : " AND ") + quoted(columns_[term.column], '`');
+    // Of which room is said: GCC 14 finds std::quoted, too.
+    all += (all.empty() ? "" : " AND ") + text::quoted(columns_[term.column], '`');
     if (term.test == Test::is_null || term.test == Test::is_not_null) {
       all += term.test == Test::is_null ? " IS NULL" : " IS NOT NULL";
       continue;

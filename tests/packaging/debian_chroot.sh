@@ -1,11 +1,11 @@
-# To be sourced. make_debian FOLDER LOG: a small Debian 12, which has its packages from where this machine has its own, and
+# To be sourced. make_debian FOLDER LOG [SUITE]: a small Debian 12, or another one, which has its packages from where this machine has its own, and
 # starts no service that is installed.
 make_debian() {
   mirror=$(sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/debian.sources 2>/dev/null | head -n 1)
-  debootstrap --variant=minbase bookworm "$1" "${mirror:-http://deb.debian.org/debian}" >"$2" 2>&1 ||
+  debootstrap --variant=minbase "${3:-bookworm}" "$1" "${mirror:-http://deb.debian.org/debian}" >"$2" 2>&1 ||
     { tail -n 20 "$2" >&2; return 1; }
   for file in /etc/apt/apt.conf.d/*proxy* /etc/apt/sources.list.d/debian.sources; do
-    [ ! -e "$file" ] || cp "$file" "$1$file"
+    [ ! -e "$file" ] || sed "s/bookworm/${3:-bookworm}/g" "$file" >"$1$file"
   done
   [ ! -e "$1/etc/apt/sources.list.d/debian.sources" ] || rm "$1/etc/apt/sources.list"  # the same again
   printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d"
