@@ -68,12 +68,19 @@ build() {
   rm -rf --one-file-system "${root:?}$folder"
 }
 
-rm -rf "$out" "$out.again"
+[ $# -lt 4 ] || rm -rf "$out" "$out.again"
 for debian in "$@"; do
   step "$debian: a Debian"
   prepare "$debian"
   step "$debian: build"
   build "$debian" /build/cuckooguard "$out" "$(nproc)" "$(case $debian in *-arm64) echo $tests ;; esac)" LC_ALL=C.UTF-8
+  case $debian in
+    *-amd64)
+      step "$debian: installed"
+      of=1~deb$(cut -d. -f1 "$debians/$debian/etc/debian_version")_amd64.deb
+      tests/packaging/install_check.sh "$out/cuckooguard_$version-$of" "$out/cuckooguard-demo_$version-$of" >&2
+      ;;
+  esac
   if [ "$twice" ]; then
     step "$debian: again"
     build "$debian" /srv/in/another/place "$out.again" "$(($(nproc) + 1))" "" LC_ALL=tr_TR.UTF-8 TZ=XXX-14 MASK=077 CCACHE=OFF
@@ -85,11 +92,16 @@ done
   awk '/^## / { if (n++) exit; next } n' CHANGELOG.md
 } >"$out/release-notes.md"
 cd "$out"
-sha256sum -- * >SHA256SUMS
+rm -f SHA256SUMS
+sha256sum -- * >"$out.sums"
+mv "$out.sums" SHA256SUMS
 same=""
 if [ "$twice" ]; then
   cd "$out.again"
-  grep -v release-notes.md "$out/SHA256SUMS" | sha256sum --check --quiet || fail "the second build differs"
-  same=" twice=same"
+  # shellcheck disable=SC2035
+  sha256sum -- * >"$out.sums"
+  grep -Fxf "$out.sums" "$out/SHA256SUMS" | diff - "$out.sums" >&2 || fail "the second build differs"
+  same=" same_again=$(wc -l <"$out.sums")"
+  rm "$out.sums"
 fi
 echo "release: folder=$out files=$(wc -l <"$out/SHA256SUMS")$same"

@@ -92,7 +92,7 @@ void Setting::add_list(std::string_view name,
                        std::string_view from) {
   std::string list = "[";
   for (const std::string& text : texts) {
-    list += (list.size() > 1 ? ", " : "") + quoted(text);
+    list += (list.size() > 1 ? ", " : "") + quoted(std::string_view(text));
   }
   inside.push_back({.key = std::string(name),
                     .kind = Kind::value,

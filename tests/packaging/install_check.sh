@@ -1,10 +1,12 @@
 #!/bin/sh
-# Installs the package in a Debian 12 of its own, runs it there between a Redis and a SQLite file, and removes it:
-# install_check.sh PACKAGE. As root; some minutes, for debootstrap fetches a Debian from where this machine has its own.
+# Installs the package in a Debian of its own (12, or the one that its version names), runs it there between a Redis and a SQLite file, and
+# removes it; with the demo's package, this is run before: install_check.sh PACKAGE [DEMO]. As root; some minutes, for debootstrap fetches a Debian from where this machine has its own.
 set -eu
 package=$1
+demo=${2:-}
+case $package in *~deb13_*) suite=trixie ;; *) suite=bookworm ;; esac
 folder=$(mktemp -d)
-chroot="$folder/bookworm"
+chroot="$folder/debian"
 started=""
 
 end() {
@@ -22,7 +24,7 @@ says() { [ "$(ask $2)" = "$1" ]; }
 
 echo "- a Debian of its own"
 . "$(dirname "$0")/debian_chroot.sh"
-make_debian "$chroot" "$folder/debootstrap.log" || fail "debootstrap"
+make_debian "$chroot" "$folder/debootstrap.log" $suite || fail "debootstrap"
 mount -t proc proc "$chroot/proc"
 
 echo "- the package in it"
@@ -34,6 +36,20 @@ within apt-get install -y -qq --no-install-recommends /root/cuckooguard.deb redi
 within cuckooguard --version
 within cuckooguard --check-config --config /etc/cuckooguard/cuckooguard.yaml
 ! within pgrep -x cuckooguard >/dev/null 2>&1 || fail "somebody has started it"
+
+demo_seconds=""
+if [ "$demo" ]; then
+  echo "- the demo's package, and its table"
+  cp "$demo" "$chroot/root/cuckooguard-demo.deb"
+  began=$(date +%s)
+  within apt-get install -y -qq --no-install-recommends /root/cuckooguard-demo.deb >"$folder/install.log" 2>&1 ||
+    { tail -n 20 "$folder/install.log" >&2; fail "apt-get install"; }
+  chroot "$chroot" setpriv --reuid=65534 --regid=65534 --clear-groups cuckooguard-demo >"$folder/demo.log" 2>&1 ||
+    { cat "$folder/demo.log" >&2; fail "the demo ended with $?"; }
+  cat "$folder/demo.log"
+  demo_seconds=" demo_seconds=$(($(date +%s) - began))"
+  [ "${demo_seconds#*=}" -le 60 ] || fail "$demo_seconds"
+fi
 
 echo "- traffic through it"
 within sqlite3 /var/lib/shop.db "$shop_sql"
@@ -67,4 +83,4 @@ mkdir -p "$chroot/var/lib/private/cuckooguard"
 within apt-get purge -y -qq cuckooguard >/dev/null 2>&1
 [ ! -e "$chroot/etc/cuckooguard" ] || fail "purged, and the configuration stays"
 [ ! -e "$chroot/var/lib/private/cuckooguard" ] || fail "purged, and what was kept stays"
-echo "install_check: installed=1 served=1 removed=1"
+echo "install_check: installed=1 served=1 removed=1$demo_seconds"

@@ -27,7 +27,7 @@ TEST(Words, are_quoted_and_unquoted_with_quotes_in_them_doubled) {
   EXPECT_EQ(quoted("a`b", '`'), "`a``b`");
   EXPECT_EQ(quoted("", '\''), "''");
   for (const std::string_view text : {"", "a", "\"", "a\"\"b\"", "'"}) {
-    EXPECT_EQ(unquoted(quoted(text, '"')), text);
+    EXPECT_EQ(unquoted(text::quoted(text, '"')), text);
   }
   EXPECT_EQ(unquoted("[a]]b] c"), "a]b");
   EXPECT_EQ(unquoted("'a' 'b'"), "a");
