@@ -35,7 +35,7 @@ packages_of() {
     esac
     echo "$package"
   done
-  case $1 in *-arm64) echo qemu-user-static ;; esac
+  case $1 in *-arm64) echo qemu-user ;; esac
 }
 
 # prepare DEBIAN: made, or brought up to date.
@@ -90,7 +90,7 @@ done
 {
   echo "# Cuckoo Guard $version"
   awk '/^## / { if (n++) exit; next } n' CHANGELOG.md
-} >"$out/release-notes.md"
+} >"$out/release-notes.txt"
 cd "$out"
 rm -f SHA256SUMS
 sha256sum -- * >"$out.sums"

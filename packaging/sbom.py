@@ -126,6 +126,21 @@ class Document:
             self.relationships.add((identity, "STATIC_LINK", self.add(package)))
 
 
+def check(whole):
+    """What SPDX 2.3 asks of each package and relationship, and that each has a version and a licence."""
+    known = {"SPDXRef-DOCUMENT"} | {package["SPDXID"] for package in whole["packages"]}
+    words = {licence["licenseId"] for licence in whole["hasExtractedLicensingInfos"]}
+    for package in whole["packages"]:
+        assert re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", package["SPDXID"]), package
+        assert package["name"] and package["versionInfo"] and package["downloadLocation"] and package["filesAnalyzed"] is False, package
+        declared = package["licenseDeclared"]
+        assert declared in words if declared.startswith("LicenseRef-") else re.fullmatch(r"[A-Za-z0-9.-]+( WITH [A-Za-z0-9.-]+)?", declared), package
+    for relationship in whole["relationships"]:
+        assert relationship["spdxElementId"] in known and relationship["relatedSpdxElement"] in known, relationship
+    linked = {relationship["relatedSpdxElement"] for relationship in whole["relationships"]}
+    assert linked == known - {"SPDXRef-DOCUMENT"}, "a package that nothing is related to"
+
+
 def main(build, suite, architecture, commit, output, *debs):
     document = Document(Debian(architecture), suite)
     for deb in debs:
@@ -140,6 +155,7 @@ def main(build, suite, architecture, commit, output, *debs):
         "hasExtractedLicensingInfos": [document.licences[each] for each in sorted(document.licences)],
         "relationships": [{"spdxElementId": of, "relationshipType": kind, "relatedSpdxElement": to}
                           for of, kind, to in sorted(document.relationships)]}
+    check(whole)
     pathlib.Path(output).write_text(json.dumps(whole, indent=1) + "\n")
     print(f"sbom: file={name} packages={len(document.packages)} licences_in_words={len(document.licences)}")
 

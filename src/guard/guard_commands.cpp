@@ -337,8 +337,8 @@ struct GuardCall : Call {
       const auto most = std::chrono::floor<seconds>(guard.parts().namespaces[*ns].overlay->ttl());
       if (ttl > most) {
         return "ERR invalid TTL in 'guard.add' command: overlay.ttl of namespace " +
-               quoted(guard.parts().keyspace.name(*ns)) + " is " + std::to_string(most.count()) +
-               " s";
+               quoted(std::string_view(guard.parts().keyspace.name(*ns))) + " is " +
+               std::to_string(most.count()) + " s";
       }
     }
     return std::nullopt;
