@@ -44,9 +44,9 @@ prepare() {
   mkdir -p "$debians"
   [ -e "$root/made" ] || { rm -rf --one-file-system "$root"; make_debian "$root" "$root.log" "${1%-*}"; touch "$root/made"; }
   case $1 in *-arm64) chroot "$root" dpkg --add-architecture arm64 ;; esac
+  # shellcheck disable=SC2046
   {
     chroot "$root" apt-get update -qq &&
-      # shellcheck disable=SC2046
       chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get dist-upgrade -y -qq --no-install-recommends &&
       chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(packages_of "$1") &&
       chroot "$root" localedef -i tr_TR -f UTF-8 tr_TR.UTF-8  # for --twice

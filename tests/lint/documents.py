@@ -16,7 +16,7 @@ LINK = re.compile(r"\]\(([^()\s]+)\)")
 DOTTED_SETTING = re.compile(r"`([a-z_]+(?:\.[a-z_]+)+)(?:: [^`]*)?`")
 METRIC = re.compile(r"\bcuckooguard_[a-z_]+\b")
 # Of a package, an image, or an image's label.
-VERSION = re.compile(r"(?:\bcuckooguard[_:]|image\.version=\")(\d+\.\d+\.\d+)")
+VERSION = re.compile(r"(?:\bcuckooguard[_:]|image\.version=\"|newTag: )(\d+\.\d+\.\d+)")
 # Names that begin like a metric's and are none.
 NO_METRICS = {"cuckooguard_log"}
 
