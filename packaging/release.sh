@@ -15,8 +15,8 @@ version=$(sed -n 's/^project(cuckooguard VERSION \([0-9.]*\).*/\1/p' CMakeLists.
 commit=$(git describe --always --abbrev=12 --exclude='*')
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 out=$PWD/build/releases/$version
-# Of arm64, under qemu-user: those of rooms that read what others have written, byte by byte, or count on the processor.
-tests="text resp redis keyspace filter foreign binlog pgoutput config guard"
+# Of arm64, under qemu-user: those of rooms that read what others have written, byte by byte, or count bits.
+tests="text resp redis keyspace filter formats binlog pgoutput config guard"
 
 fail() { echo "release: $*" >&2; exit 1; }
 step() { echo "- $(date +%T) $*" >&2; }
@@ -55,14 +55,14 @@ prepare() {
 
 # build DEBIAN FOLDER OUTPUT JOBS TESTS [NAME=VALUE...]: in that folder of its Debian.
 build() {
-  root=$debians/$1 folder=$2 output=$3 arguments="${1%-*} ${1#*-} $4 $5"
+  debian=$1 root=$debians/$1 folder=$2 output=$3 arguments="${1%-*} ${1#*-} $4 $5"
   shift 5
   rm -rf --one-file-system "${root:?}$folder" "$root/release"
   mkdir -p "$root$folder" "$root/release" "$output"
   git archive HEAD | tar -x -C "$root$folder"
   # shellcheck disable=SC2086
   chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH" CUCKOOGUARD_COMMIT="$commit" "$@" \
-    sh -c "cd $folder && . packaging/release_inside.sh" inside $arguments >>"$root.log" 2>&1 || { tail -n 30 "$root.log" >&2; fail "$1: build"; }
+    sh -c "cd $folder && . packaging/release_inside.sh" inside $arguments >>"$root.log" 2>&1 || { tail -n 30 "$root.log" >&2; fail "$debian: build"; }
   grep -E '^(unit|sbom|oci_image):' "$root.log" | tail -n 20 >&2
   mv "$root"/release/* "$output/"
   rm -rf --one-file-system "${root:?}$folder"

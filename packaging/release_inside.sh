@@ -17,7 +17,7 @@ cmake --preset release -DCCACHE="${CCACHE:-ccache}" "-DCMAKE_CXX_FLAGS=-ffile-pr
 # shellcheck disable=SC2046
 cmake --build build/release -j "$jobs" --target cuckooguard cuckooguard_demo $(for room in "$@"; do echo "${room}_test"; done)
 for room in "$@"; do
-  qemu-aarch64 "build/release/tests/$room/${room}_test" --gtest_brief=1 >"$room.log" 2>&1 || { cat "$room.log"; exit 1; }
+  qemu-aarch64 "$(find build/release/tests -type f -name "${room}_test")" --gtest_brief=1 >"$room.log" 2>&1 || { cat "$room.log"; exit 1; }
   echo "unit: $(sed -n 's/^\[==========\] \([0-9]*\) tests.*/tests=\1/p' "$room.log" | tail -n 1) room=$room on=$suite-$arch"
 done
 
