@@ -13,7 +13,7 @@ if [ "$arch" = arm64 ]; then
 fi
 
 # shellcheck disable=SC2086
-cmake --preset release -DCCACHE="${CCACHE:-ccache}" "-DCMAKE_CXX_FLAGS=-ffile-prefix-map=$PWD=." $cross
+cmake --preset release -DCCACHE="${CCACHE:-ccache}" -DCUCKOOGUARD_WITHOUT_PATHS=ON "-DCMAKE_CXX_FLAGS=-ffile-prefix-map=$PWD=." $cross
 # shellcheck disable=SC2046
 cmake --build build/release -j "$jobs" --target cuckooguard cuckooguard_demo $(for room in "$@"; do echo "${room}_test"; done)
 for room in "$@"; do
@@ -21,6 +21,7 @@ for room in "$@"; do
   echo "unit: $(sed -n 's/^\[==========\] \([0-9]*\) tests.*/tests=\1/p' "$room.log" | tail -n 1) room=$room on=$suite-$arch"
 done
 
+umask 022  # of the folders in the packages, and in the image
 cpack --config build/release/CPackConfig.cmake -D CPACK_DEBIAN_PACKAGE_RELEASE="1~deb$debian" -B /release
 rm -rf /release/_CPack_Packages
 name=cuckooguard_$version-1~deb${debian}_$arch
@@ -28,7 +29,6 @@ python3 packaging/sbom.py build/release "$suite" "$arch" "$CUCKOOGUARD_COMMIT" "
 
 # The image: the package and what it needs, without a shell. What is installed stands in status.d, where scanners look.
 [ "$suite" = bookworm ] || return 0
-umask 022
 rm -rf /image
 mkdir -p /image/archives/partial /image/root/var/lib/dpkg/status.d /image/root/etc/ssl/certs
 : >/image/status
