@@ -91,10 +91,6 @@ struct OwnDatabase {
       shop = std::make_unique<MysqlShop>(
           mariadb->login(), harness::mysql_source(harness::unix_address(*mariadb), kMaxLag));
     } else {
-      if (const auto missing = harness::PostgresServer::missing()) {
-        throw std::runtime_error("install " + *missing +
-                                 ", or take another database: --mariadb, --sqlite");
-      }
       // It runs as a user of its own, who must get to its folder.
       std::filesystem::permissions(directory.path(),
                                    std::filesystem::perms::others_exec,
@@ -494,6 +490,11 @@ int run_with_options(int argc, char** argv) {
     options.given = given;
     options.given->redis.is_of_cluster = options.cluster;
     options.given->guard.is_of_cluster = options.cluster;
+  }
+  if (const auto missing = harness::PostgresServer::missing();
+      missing && !options.mariadb && !options.sqlite && !options.given && !options.framework) {
+    fmt::print("SQLite instead of PostgreSQL, since {}\n", *missing);
+    options.sqlite = true;
   }
   if (options.sqlite) {  // which the guard reads again whenever a row has been added
     options.mix.users /= 10;
