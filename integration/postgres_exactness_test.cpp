@@ -34,6 +34,8 @@ using testing::Not;
 
 class PostgresExactness : public OnPostgres {
  protected:
+  static constexpr milliseconds kForgottenWithin{1000};
+
   void prepare() override {
     create_postgres_shop(*server_);
     auto opened = source::StorageDirectory::open(kept_.path().string());
@@ -54,7 +56,11 @@ class PostgresExactness : public OnPostgres {
       return {"the follower does not become current:\n" + follower_->reports()};
     }
     PostgresSession session = server_->session();
-    return guarded_.differences([&](const std::string& sql) { return session.run(sql); });
+    const auto run = [&](const std::string& sql) { return session.run(sql); };
+    std::vector<std::string> found;
+    // What was deleted is forgotten when the server has next said how far it has committed.
+    (void)eventually([&] { return (found = guarded_.differences(run)).empty(); }, kForgottenWithin);
+    return found;
   }
 
   TemporaryDirectory kept_;
