@@ -176,9 +176,10 @@ bool write_json(const std::string& path, const std::vector<Row>& rows) {
 }
 
 std::uint64_t run_churn(std::uint64_t lookups) {
-  const auto churn = filter::testing::run_churn({.lookups = lookups});
+  const auto churn = filter::testing::run_churn({.lookups = lookups, .readers = 4});
   std::printf(
-      "\nchurn, W12 at 0.95, 20,000 keys: %llu look-ups, %llu changes, %llu moves: %llu hidden%s\n",
+      "\nchurn, W12 at 0.95, 20,000 keys, 4 readers: %llu look-ups, %llu changes, %llu moves: %llu "
+      "hidden%s\n",
       static_cast<unsigned long long>(churn.lookups),
       static_cast<unsigned long long>(churn.changes),
       static_cast<unsigned long long>(churn.moves),

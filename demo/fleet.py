@@ -17,7 +17,7 @@ import time
 from filters import Client, free_port, is_listening, running
 
 GUARD = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
-FOLLOWERS = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+FOLLOWERS = int(sys.argv[2]) if len(sys.argv) > 2 and __name__ == "__main__" else 20
 ROWS, ABSENT, INSERTED = 100_000, 20_000, 200
 PATIENCE = 60
 MAX_LAG = 1.0

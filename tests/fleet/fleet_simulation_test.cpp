@@ -34,14 +34,15 @@ TEST(FleetSimulation, no_follower_hides_a_row_and_all_enforce_in_the_end) {
   }
   std::printf(
       "fleet: seed=%llu runs=%llu entries=%llu checks=%llu takeovers=%llu beginnings=%llu "
-      "breaks=%llu\n",
+      "breaks=%llu virtual_ms=%lld\n",
       static_cast<unsigned long long>(seeds.first),
       static_cast<unsigned long long>(seeds.runs),
       static_cast<unsigned long long>(total.entries),
       static_cast<unsigned long long>(total.checks),
       static_cast<unsigned long long>(total.takeovers),
       static_cast<unsigned long long>(total.beginnings),
-      static_cast<unsigned long long>(total.breaks));
+      static_cast<unsigned long long>(total.breaks),
+      static_cast<long long>(seeds.runs) * (FleetWorld::kChaos + FleetWorld::kCalm) / 1000);
 }
 
 }  // namespace

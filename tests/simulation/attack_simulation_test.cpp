@@ -49,10 +49,11 @@ TEST_P(AttackOn, nobody_reaches_another_client_or_switches_the_guard_off) {
     total.pushes += outcome.pushes;
     total.absent_reads += outcome.absent_reads;
     total.absent_reads_passed += outcome.absent_reads_passed;
+    total.virtual_time += outcome.virtual_time;
   }
   std::printf(
       "attack: mode=%s seed=%llu runs=%llu failed=%llu clients=%llu commands=%llu replies=%llu "
-      "answered=%llu pushes=%llu absent=%llu passed=%llu\n",
+      "answered=%llu pushes=%llu absent=%llu passed=%llu virtual_ms=%lld\n",
       name_of(GetParam()),
       Count{seeds.first},
       Count{seeds.runs},
@@ -63,7 +64,8 @@ TEST_P(AttackOn, nobody_reaches_another_client_or_switches_the_guard_off) {
       Count{total.answered},
       Count{total.pushes},
       Count{total.absent_reads},
-      Count{total.absent_reads_passed});
+      Count{total.absent_reads_passed},
+      static_cast<long long>(total.virtual_time.count()));
   EXPECT_EQ(failed, 0U);
   if (seeds.runs >= kRuns) {  // else the invariants check nothing
     EXPECT_GT(total.answered, total.absent_reads / 2);

@@ -318,6 +318,7 @@ void AttackWorld::judge() {
 
 AttackOutcome AttackWorld::run() {
   const bool is_long = random_.one_in(4);
+  const io::TimePoint began = loop_.now();
   loop_.as_batch([this] { shop_.start(); });
   control_.start();
   run_for(kBegin);
@@ -368,7 +369,8 @@ AttackOutcome AttackWorld::run() {
           .answered = records_.answered,
           .pushes = records_.pushes_received,
           .absent_reads = records_.absent_reads,
-          .absent_reads_passed = records_.absent_reads_passed};
+          .absent_reads_passed = records_.absent_reads_passed,
+          .virtual_time = std::chrono::duration_cast<milliseconds>(loop_.now() - began)};
 }
 
 }  // namespace cuckooguard::simulation

@@ -10,6 +10,7 @@
 //   - memory is bounded
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -34,6 +35,7 @@ struct AttackOutcome {
   std::uint64_t pushes = 0;
   std::uint64_t absent_reads = 0;
   std::uint64_t absent_reads_passed = 0;
+  std::chrono::milliseconds virtual_time{};
 };
 
 class AttackWorld final : RedisWitness {

@@ -50,6 +50,7 @@ TEST_P(SimulationOf, every_client_sees_what_redis_would_have_said_but_for_absent
   std::printf(
       "simulate: mode=%s seeds=%llu..%llu\n", mode, Count{seeds.first}, Count{seeds.end() - 1});
   LedgerCounts total;
+  milliseconds virtual_time{};
   std::uint64_t handovers = 0;
   std::uint64_t retired = 0;
   for (std::uint64_t seed = seeds.first; seed < seeds.end(); ++seed) {
@@ -57,12 +58,13 @@ TEST_P(SimulationOf, every_client_sees_what_redis_would_have_said_but_for_absent
     ASSERT_EQ(outcome.failure, "")
         << "seed " << seed << "; replay it with: ./dev simulate " << seed << " 1 " << mode;
     add(total, outcome.counts);
+    virtual_time += outcome.virtual_time;
     handovers += outcome.handovers;
     retired += outcome.retired;
   }
   std::printf(
       "simulate: mode=%s seed=%llu runs=%llu commands=%llu replies=%llu answered=%llu of=%llu "
-      "shortened=%llu handovers=%llu retired=%llu\n",
+      "shortened=%llu handovers=%llu retired=%llu virtual_ms=%lld\n",
       mode,
       Count{seeds.first},
       Count{seeds.runs},
@@ -72,7 +74,8 @@ TEST_P(SimulationOf, every_client_sees_what_redis_would_have_said_but_for_absent
       Count{total.could_be_answered},
       Count{total.shortened},
       Count{handovers},
-      Count{retired});
+      Count{retired},
+      static_cast<long long>(virtual_time.count()));
   if (seeds.runs >= kRuns) {  // one run alone may be an unlucky one
     EXPECT_GT(static_cast<double>(total.answered),
               kAnsweredShareMin * static_cast<double>(total.could_be_answered));

@@ -33,14 +33,15 @@ TEST(StrictSimulation, no_absent_reply_contradicts_a_commit_before_its_read) {
   }
   std::printf(
       "strict: seed=%llu runs=%llu reads=%llu absent=%llu of=%llu questions=%llu "
-      "slowest_us=%lld\n",
+      "slowest_us=%lld virtual_ms=%lld\n",
       static_cast<unsigned long long>(seeds.first),
       static_cast<unsigned long long>(seeds.runs),
       static_cast<unsigned long long>(total.reads),
       static_cast<unsigned long long>(total.absent),
       static_cast<unsigned long long>(total.nowhere),
       static_cast<unsigned long long>(total.questions),
-      static_cast<long long>(total.slowest.count() / 1000));
+      static_cast<long long>(total.slowest.count() / 1000),
+      static_cast<long long>(seeds.runs) * kTime.count());
   // Readers that do not wait for replies have others in flight: theirs mostly go to Redis.
   EXPECT_GT(total.absent, total.nowhere / 4) << "less would mean that it merely forwards";
   EXPECT_GT(total.absent, seeds.runs * 300);
