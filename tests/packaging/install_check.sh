@@ -45,7 +45,7 @@ if [ "$demo" ]; then
   within apt-get install -y -qq --no-install-recommends /root/cuckooguard-demo.deb >"$folder/install.log" 2>&1 ||
     { tail -n 20 "$folder/install.log" >&2; fail "apt-get install"; }
   chroot "$chroot" setpriv --reuid=65534 --regid=65534 --clear-groups cuckooguard-demo >"$folder/demo.log" 2>&1 ||
-    { cat "$folder/demo.log" >&2; fail "the demo ended with $?"; }
+    { code=$?; cat "$folder/demo.log" >&2; fail "the demo ended with $code"; }
   cat "$folder/demo.log"
   demo_seconds=" demo_seconds=$(($(date +%s) - began))"
   [ "${demo_seconds#*=}" -le 60 ] || fail "$demo_seconds"
