@@ -57,14 +57,13 @@ def ask_and_read_nothing(port, large):
     return clients
 
 
-def wait_of_another(port):
-    """How long somebody else waits for the reply to an absent key."""
-    began = time.monotonic()
+def wait_of_another(port, patience=PATIENCE):
+    """Until somebody else has the reply to an absent key."""
     client = connect(port)
+    client.settimeout(patience)
     client.sendall(b"*2\r\n$3\r\nGET\r\n$18\r\nuser:%d\r\n" % (2 * FIRST_ROW))
     exactly(client, len(b"$-1\r\n"))
     client.close()
-    return time.monotonic() - began
 
 
 def settled(proxy):
@@ -117,10 +116,13 @@ def steps(proxy, name, world, seen):
     pass_large_value(proxy.port)
     seen["step"] = "unread"
     clients = ask_and_read_nothing(proxy.port, large)
-    end = time.monotonic() + 3
-    longest = 0
+    # Redis itself copies gigabytes for some time, on a busy machine for minutes: how long others wait is told, and no more.
+    end, longest = time.monotonic() + 3, 0
     while time.monotonic() < end:
-        longest = max(longest, wait_of_another(proxy.port))
+        began = time.monotonic()
+        with contextlib.suppress(OSError):
+            wait_of_another(proxy.port, 10)
+        longest = max(longest, time.monotonic() - began)
         time.sleep(0.01)
     seen.update(unread=len(clients), unread_60mb=large, others_wait_max_ms=1000 * longest)
     for client in clients:

@@ -38,6 +38,8 @@ class Trouble(Exception):
 class Run:
     """A program that has run: its exit code, what it printed, and of its lines `name: key=value ...` each as a dictionary."""
 
+    running = set()  # what ends with this program
+
     def __init__(self, words, env=None, timeout=600.0, log="part"):
         self.words, self.env = [str(word) for word in words], env or {}
         self.shown = " ".join([*(f"{key}={value}" for key, value in self.env.items()), *self.words]).replace(f"{ROOT}/", "")
@@ -45,6 +47,7 @@ class Run:
         began = time.monotonic()
         process = subprocess.Popen(self.words, cwd=ROOT, env={**os.environ, **{key: str(value) for key, value in self.env.items()}},
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
+        Run.running.add(process.pid)
         try:
             self.output, _ = process.communicate(timeout=timeout)
             self.code = process.returncode
@@ -56,6 +59,7 @@ class Run:
                 os.killpg(process.pid, signal.SIGKILL)
                 self.output, _ = process.communicate()
             self.code, self.output = 124, self.output + f"\nended after {timeout:.0f} s\n"
+        Run.running.discard(process.pid)
         self.seconds = time.monotonic() - began
         with open(LOGS / f"{log}.log", "a") as file:
             file.write(f"$ {self.shown}\n{self.output}\n[{self.code}, {self.seconds:.1f} s]\n\n")
@@ -214,7 +218,7 @@ class Card:
                            int(line["good_errors"]) == 0 and int(line["good_commands"]) > 0, "0")
                 item.needs(f"{line['unlike_redis']} replies unlike Redis's", int(line["unlike_redis"]) == 0, "0")
                 item.needs(f"+ {float(line['growth_mib']):.1f} MiB", float(line["growth_mib"]) <= 16, "≤ 16 MiB")
-                item.needs(f"{line['descriptors_left']} descriptors left", int(line["descriptors_left"]) <= 0, "0")
+                item.needs(f"{max(0, int(line['descriptors_left']))} descriptors left", int(line["descriptors_left"]) <= 0, "0")
 
     # --- 5: real faults ---
 
@@ -222,7 +226,7 @@ class Card:
         specs = [("exactness_test", 3), ("redis_topology_test", 12), ("postgres_exactness_test", 3), ("topology_changes_test", 3),
                  ("exactness_restart_test", 3), ("catalogue_changes_test", 5), ("fleet_exactness_test", 2), ("odd_things_test", 0),
                  ("redis_restart_test", 0), ("redis_states_test", 0), ("checkpoint_test", 0), ("hanging_calls_test", 0)]
-        end = time.monotonic() + 60 * 9 * self.scale
+        end = time.monotonic() + 60 * 7 * self.scale
         turns = itertools.count()
         seen = {"kinds": {}, "tests": 0, "wrong": 0, "rounds": 0}
 
@@ -302,7 +306,7 @@ class Card:
         control = Run([sys.executable, HERE / "history.py", GUARD, "--seed", self.seed, "--pairs", 50_000, "--consistency", "max_lag"], log=item.name)
         noticed = int(control.one("history")["stale"])
         crashes = item.check(Run([RELEASE / "integration/strict_reads_test", "--gtest_brief=1", "--gtest_filter=*number*/mariadb_killed:*number*/postgres:"
-                                  "*number*/postgres_killed:*number*/fleet_killed"], {"CUCKOOGUARD_ROWS": self.some(3000)}, log=item.name))
+                                  "*number*/postgres_killed:*number*/fleet_killed"], {"CUCKOOGUARD_ROWS": self.some(1600)}, log=item.name))
         hidden = sum(int(one["hidden"]) for one in crashes.lines("strict"))
         reads = sum(int(one["reads"]) for one in crashes.lines("strict"))
         # Its exit code is also about fresh_ids, which promises nothing on a busy machine.
@@ -340,11 +344,11 @@ class Card:
     # --- 9: soak ---
 
     def soak(self, item):
-        seconds = self.some(75)
+        seconds = self.some(60)
         compared = item.check(Run([RELEASE / "integration/soak/soak", seconds, self.seed], timeout=4 * seconds + 300, log=item.name))
         commands = sum(int(line["commands"]) for line in compared.lines("soak") if "commands" in line)
         wrong = int(compared.one("soak", seconds=str(seconds))["mismatches"])
-        done = self.part(item, "soak", "--seconds", self.some(150))
+        done = self.part(item, "soak", "--seconds", self.some(120))
         guard = done.one("load", proxy="guard")
         for name in ("haproxy", "twemproxy"):
             if f"proxy={name}" in done.output:
@@ -480,7 +484,14 @@ def table(items, card, seconds, minutes):
     return "\n".join(rows)
 
 
+def end_all(*_):
+    for pid in Run.running:
+        os.killpg(pid, signal.SIGTERM)
+    os._exit(143)
+
+
 def main():
+    signal.signal(signal.SIGTERM, end_all)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=FULL_MINUTES)
