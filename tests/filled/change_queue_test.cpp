@@ -153,7 +153,7 @@ TEST_F(Queue, its_end_finishes_all) {
   }
   ASSERT_TRUE(sent->is_done());
   EXPECT_EQ(sent->outcome().status, Status::unknown);
-  EXPECT_TRUE(is_refused(*waiting, "ending"));
+  EXPECT_TRUE(is_refused(*waiting, "shutting down"));
 }
 
 }  // namespace

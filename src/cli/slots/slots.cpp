@@ -71,7 +71,7 @@ std::expected<std::string, std::string> list_slots_of(const ListSlots& options,
   for (const Slot& slot : slots) {
     text += line_of(slot);
   }
-  return text.empty() ? "the server has the server has the server has no slots of guards\n" : text;
+  return text.empty() ? "the server has no slots of guards\n" : text;
 }
 
 std::expected<std::string, std::string> drop_slot_of(const DropSlot& options,

@@ -28,7 +28,7 @@ TEST_F(TableSetTest, a_log_and_a_snapshot_that_do_not_go_together_put_a_table_ou
   ASSERT_TRUE(is_fresh());
   commit();
   EXPECT_FALSE(is_fresh());
-  EXPECT_THAT(bench_.witness.last_of("users").why, HasSubstr("does not have"));
+  EXPECT_THAT(bench_.witness.last_of("users").why, HasSubstr("does not contain"));
   prove();
   EXPECT_FALSE(is_fresh());
   bench_.clock.advance(TableSetTimes::kRereadDelayMax);
@@ -83,7 +83,7 @@ TEST_F(ViewGoodForNow, a_table_is_read_again_when_something_was_committed) {
   tables_.log.see_committed(word(8), bench_.clock.now());
   prove();
   EXPECT_FALSE(is_fresh());
-  EXPECT_THAT(bench_.witness.last_of("users").why, HasSubstr("may be missing"));
+  EXPECT_THAT(bench_.witness.last_of("users").why, HasSubstr("may lack rows"));
 }
 
 TEST_F(ViewGoodForNow, a_table_is_not_published_if_something_was_committed_while_it_was_read) {
