@@ -169,9 +169,9 @@ class Card:
         return total
 
     def invariants(self, item, total):
-        seen = {"rows compared with what followers believe": total["checks"], "strict reads held to their commits": total["strict_reads"],
+        seen = {"rows compared with what followers believe": total["checks"], "strict reads compared with the commits": total["strict_reads"],
                 "replies in order, byte for byte those of a model": total["replies"], "answered only where Redis would have": total["answered"],
-                "pushes to nobody else": total["pushes"], "clients let go where their commands end": total["let_go"]}
+                "pushes to nobody else": total["pushes"], "clients disconnected between two commands": total["let_go"]}
         for what, count in seen.items():
             item.needs(f"{short(count)} {what}", count > 0, "")
         item.target.append("6 of 6 seen, none broken")
@@ -290,9 +290,9 @@ class Card:
         done = item.check(Run([RELEASE / "bench/filter_bench", "--keys", 100_000, "--layout", "W12", "--churn", wanted], log=item.name))
         looked, hidden = done.number(r"readers: (\d+) look-ups"), done.number(r"moves: (\d+) hidden")
         changes = done.number(r"(\d+) changes")
-        item.needs(f"{short(looked)} look-ups by 4 readers beside {short(changes)} changes", looked >= wanted, f"≥ {short(wanted)}")
+        item.needs(f"{short(looked)} look-ups by 4 readers next to {short(changes)} changes", looked >= wanted, f"≥ {short(wanted)}")
         item.needs(f"{hidden:.0f} false negatives", hidden == 0 and "proves nothing" not in done.output, "0")
-        item.aims_at("the filter is not rebuilt meanwhile", False)
+        item.aims_at("the filter is not rebuilt during this item", False)
 
     # --- 7: freshness ---
 
@@ -300,7 +300,7 @@ class Card:
         wanted = self.some(1_000_000)
         done = self.part(item, "history", "--pairs", wanted)
         line = done.one("history")
-        item.needs(f"{short(int(line['pairs']))} reads behind their commit, {short(int(line['reads']))} in all", int(line["pairs"]) >= wanted, f"≥ {short(wanted)}")
+        item.needs(f"{short(int(line['pairs']))} reads after their commit, {short(int(line['reads']))} in all", int(line["pairs"]) >= wanted, f"≥ {short(wanted)}")
         stale = int(line["stale"])
         # The same without strict: what it sees there shows that it would have seen it here.
         control = Run([sys.executable, HERE / "history.py", GUARD, "--seed", self.seed, "--pairs", 50_000, "--consistency", "max_lag"], log=item.name)
@@ -311,11 +311,11 @@ class Card:
         reads = sum(int(one["reads"]) for one in crashes.lines("strict"))
         # Its exit code is also about fresh_ids, which promises nothing on a busy machine.
         lag = Run([RELEASE / "bench/reads_bench", "--reads", max(200, self.some(2000))], log=item.name).one("bench-reads")
-        item.needs(f"{short(reads)} beside servers that are killed", reads > 0 and len(crashes.lines("strict")) == 4, "4 kinds of servers")
+        item.needs(f"{short(reads)} next to servers that are killed", reads > 0 and len(crashes.lines("strict")) == 4, "4 kinds of servers")
         item.needs(f"{stale + hidden} stale", stale + hidden == 0, "0")
         item.needs(f"{noticed} noticed without `strict`", noticed > 0, "> 0")
         waited = sum(int(lag[f"wrong_{way}"]) for way in ("wait", "set", "add"))
-        item.needs(f"{waited} of {3 * int(lag['reads'])} wrong behind GUARD.WAIT, SET and GUARD.ADD without it", waited == 0, "0")
+        item.needs(f"{waited} of {3 * int(lag['reads'])} wrong after GUARD.WAIT, SET and GUARD.ADD without it", waited == 0, "0")
         item.needs(f"a row is seen after {float(lag['lag_p50_ms']):.2f} ms (p50), {float(lag['lag_p99_ms']):.2f} ms (p99) without waiting",
                    float(lag["lag_p99_ms"]) <= 3, "p99 ≤ 3 ms")
 
@@ -405,10 +405,10 @@ def all_items(card):
         (4, "bad inputs", "alone", "each command cut at each byte, wrong lengths, noise; 1,000 slow and 1,000 silent clients; 50 good ones", card.bad_inputs),
         (5, "real faults", "b", "MariaDB, PostgreSQL, Redis and guards: kill, restart, purge, DDL, truncate, move, fail over, cut, lost files", card.faults),
         (5, "recovery", "alone", "MariaDB stopped and killed, Redis killed, the guard killed; the longest times", card.recovery),
-        (6, "churn", "a", "look-ups of keys that stay, while others come and go at load 0.95", card.churn),
+        (6, "churn", "a", "look-ups of keys that stay, while others are inserted and deleted at load 0.95", card.churn),
         (7, "freshness", "alone", "rows of MariaDB and PostgreSQL read as soon as their commit has returned, `consistency: strict`", card.history),
         (8, "memory", "alone", "512 MiB through it; 1,000 clients that do not read; idle clients", card.memory),
-        (9, "soak", "alone", "each reply compared with Redis's beside hostile clients; then 1,000 clients, pipelines of 1, 16, 64, 60 % absent", card.soak),
+        (9, "soak", "alone", "each reply compared with Redis's next to hostile clients; then 1,000 clients, pipelines of 1, 16, 64, 60 % absent", card.soak),
         (10, "restarts", "alone", "under the load of 32 clients", card.restarts),
         (11, "mutants", "a", "defects that were once fixed, chosen by the seed, put back in: a test must fail", card.mutants)]
 
@@ -454,7 +454,7 @@ def run_all(card, chosen):
         item = Item(number, name, done, [])
         items.append(item)
         if name == "simulation":
-            second = Item(2, "invariants", "looked at after every step of 1, in release", [])
+            second = Item(2, "invariants", "checked after every step of 1, in release", [])
             items.append(second)
             lanes[lane].append(lambda item=item, call=call, second=second: simulate(item, call, second))
         else:
