@@ -190,8 +190,9 @@ TEST(OutOfMemory, is_the_last_word_of_a_guard_that_ends_for_it) {
     log.pop_back();
     const std::string last = log.substr(log.rfind('\n') + 1);
     EXPECT_NE(
-        last.find(format == "text" ? " error event=out_of_memory why=\"out of memory: an allocation failed"
-                                   : R"(","level":"error","event":"out_of_memory","why":"out of memory: an)"),
+        last.find(format == "text"
+                      ? " error event=out_of_memory why=\"out of memory: an allocation failed"
+                      : R"(","level":"error","event":"out_of_memory","why":"out of memory: an)"),
         std::string::npos)
         << last;
   }

@@ -189,7 +189,8 @@ std::expected<source::mysql::ReadView, source::mysql::Error> open_view_of_few_ro
 TEST_F(MariaDbSettings, that_leave_rows_out_are_noticed_by_their_number) {
   const ShopFollower follower(*server_, guarded_, open_view_of_few_rows);
   EXPECT_TRUE(eventually([&] {
-    return follower.reports().contains("the server counts 2000 rows of table `user` but returned 10");
+    return follower.reports().contains(
+        "the server counts 2000 rows of table `user` but returned 10");
   })) << follower.reports();
   EXPECT_FALSE(guarded_.is_answered_absent(0, "100000"));
   EXPECT_FALSE(guarded_.is_answered_absent(0, "101999"));
