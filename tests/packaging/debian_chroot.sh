@@ -2,7 +2,7 @@
 # starts no service that is installed.
 make_debian() {
   mirror=$(sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/debian.sources 2>/dev/null | head -n 1)
-  debootstrap --variant=minbase "${3:-bookworm}" "$1" "${mirror:-http://deb.debian.org/debian}" >"$2" 2>&1 ||
+  debootstrap --variant=minbase "${3:-bookworm}" "$1" ${mirror:+"$mirror"} >"$2" 2>&1 ||
     { tail -n 20 "$2" >&2; return 1; }
   for file in /etc/apt/apt.conf.d/*proxy* /etc/apt/sources.list.d/debian.sources; do
     [ ! -e "$file" ] || sed "s/bookworm/${3:-bookworm}/g" "$file" >"$1$file"
