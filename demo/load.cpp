@@ -7,11 +7,13 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "harness/interrupt.h"
+#include "harness/row_store.h"
 
 namespace cuckooguard::demo {
 namespace {
@@ -30,35 +32,6 @@ struct Request {
   Kind kind;
   std::uint64_t number;  // of its kind, in this phase
   Clock::time_point due;
-};
-
-// The random numbers of one request: splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
-class Dice {
- public:
-  Dice(std::uint64_t seed, const Request& request)
-      : state_((seed << 40U) + (static_cast<std::uint64_t>(request.kind) << 36U) +
-               request.number * 16) {}
-
-  std::uint64_t word() {
-    state_ += 0x9e3779b97f4a7c15U;
-    std::uint64_t mixed = (state_ ^ (state_ >> 30U)) * 0xbf58476d1ce4e5b9U;
-    mixed = (mixed ^ (mixed >> 27U)) * 0x94d049bb133111ebU;
-    return mixed ^ (mixed >> 31U);
-  }
-  std::uint64_t roll(std::uint64_t sides) { return word() % sides; }
-  std::string uuid() {
-    const std::uint64_t high = word();
-    const std::uint64_t low = word();
-    return fmt::format("{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
-                       high >> 32U,
-                       (high >> 16U) & 0xffffU,
-                       high & 0xfffU,
-                       (low >> 48U) & 0xfffU,
-                       low & 0xffffffffffffU);
-  }
-
- private:
-  std::uint64_t state_;
 };
 
 // What comes at a steady rate.
@@ -237,26 +210,29 @@ class Run {
   }
 
   Answer answer_to(const Request& request, Application& application) {
-    Dice dice(seed_, request);
-    Item item{.is_order = dice.roll(100) < kOrderPercent, .id = {}};
+    // Of the request, whichever thread has it.
+    std::mt19937_64 random(seed_ * 4 + static_cast<std::uint64_t>(request.kind) +
+                           (request.number << 32U));
+    Item item{.is_order = random() % 100 < kOrderPercent, .id = {}};
     switch (request.kind) {
       case Kind::lookup: {
         const std::uint64_t rows = item.is_order ? kOrders : load_.mix.users;
-        const bool is_popular = dice.roll(100) < kPopularPercent;
+        const bool is_popular = random() % 100 < kPopularPercent;
         const std::uint64_t number =
-            1 + (is_popular ? dice.roll(kPopular) * (rows / kPopular) : dice.roll(rows));
+            1 + (is_popular ? random() % kPopular * (rows / kPopular) : random() % rows);
         item.id = item.is_order ? uuid_of(number) : std::to_string(number);
         break;
       }
       case Kind::new_row:
         item.is_order = request.number % 2 == 0;
-        item.id = item.is_order ? dice.uuid() : std::to_string(++load_.largest_user);
+        item.id =
+            item.is_order ? harness::random_uuid(random) : std::to_string(++load_.largest_user);
         application.create(item);
         break;
       case Kind::attack:
         item.id = item.is_order
-                      ? dice.uuid()
-                      : std::to_string(kAbsentFirst + dice.roll(kAbsentLast - kAbsentFirst));
+                      ? harness::random_uuid(random)
+                      : std::to_string(kAbsentFirst + random() % (kAbsentLast - kAbsentFirst));
         break;
     }
     return application.look_up(item);

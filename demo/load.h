@@ -59,8 +59,7 @@ struct Change {
 
 struct Phase {
   std::string name;
-  Endpoint cache;  // where the application connects: Redis or the guard
-  bool is_guarded = false;
+  Endpoint cache;     // where the application connects: Redis or the guard
   double attack = 0;  // look-ups per second
   std::chrono::milliseconds length{0};
   std::vector<Change> changes{};  // in turn, from a third of its length on; it waits for them

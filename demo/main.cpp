@@ -166,27 +166,28 @@ class Course {
       : options_(options),
         progress_(progress),
         database_(database.name()),
+        redis_at_(redis),
         load_(database, options.mix, progress),
         redis_(open_cache(redis)) {}
 
   Load& load() { return load_; }
 
   // Redis is emptied first.
-  void run_half(const Endpoint& cache, bool is_guarded, const std::vector<Change>& changes) {
+  void run_half(const Endpoint& cache, const std::vector<Change>& changes) {
     redis_->start_over();
     junk_keys_ = 0;
     progress_.say(
         fmt::format("{} the guard: {} look-ups per second by users; then {} more by an "
                     "attacker with random ids",
-                    is_guarded ? "With" : "Without",
+                    cache == redis_at_ ? "Without" : "With",
                     options_.mix.lookups,
                     options_.mix.attack));
-    run({.name = "calm", .cache = cache, .is_guarded = is_guarded, .length = options_.length});
-    run_attack("attack", cache, is_guarded, changes);
+    run({.name = "calm", .cache = cache, .length = options_.length});
+    run_attack("attack", cache, changes);
   }
   void run_restart(const Endpoint& cache, const Change& change) {
     progress_.say("With the guard: the attack goes on, and " + change.what);
-    run_attack("restart", cache, true, {change});
+    run_attack("restart", cache, {change});
   }
   bool conclude(const std::vector<std::string>& remarks) {
     std::string said = "\n" + table(reports_) + "\n" + chart(reports_) + "\n";
@@ -213,13 +214,9 @@ class Course {
   }
 
  private:
-  void run_attack(const char* name,
-                  const Endpoint& cache,
-                  bool is_guarded,
-                  const std::vector<Change>& changes) {
+  void run_attack(const char* name, const Endpoint& cache, const std::vector<Change>& changes) {
     run({.name = name,
          .cache = cache,
-         .is_guarded = is_guarded,
          .attack = options_.mix.attack,
          .length = options_.length * 3 / 2,
          .changes = changes});
@@ -237,7 +234,7 @@ class Course {
       junk_keys_ += each.queries_in_vain;  // placeholders outlive the half
     }
     reports_.push_back({.name = phase.name,
-                        .is_guarded = phase.is_guarded,
+                        .is_guarded = phase.cache != redis_at_,
                         .is_disturbed = !phase.changes.empty() || options_.sqlite,
                         .samples = std::move(samples),
                         .redis_gets = redis_->gets() - gets_before,
@@ -248,6 +245,7 @@ class Course {
   const Options& options_;
   ProgressLine& progress_;
   std::string database_;  // its name
+  Endpoint redis_at_;
   Load load_;
   std::unique_ptr<Cache> redis_;  // for its counters
   std::vector<PhaseReport> reports_;
@@ -279,7 +277,7 @@ int run_on_own_servers(const Options& options) {
                   ConnectionPool::kConnections,
                   ConnectionPool::kQueryTime.count()));
   Course course(database, redis.endpoint(), options, progress);
-  course.run_half(redis.endpoint(), false, redis.changes());
+  course.run_half(redis.endpoint(), redis.changes());
 
   const std::string yaml = guard_configuration(options, redis, database, directory);
   const auto started = Interrupt::Clock::now();
@@ -296,7 +294,7 @@ int run_on_own_servers(const Options& options) {
       fmt::format("The guard read {} rows, and enforced {} ms after it was started.",
                   options.mix.users + kOrders,
                   milliseconds_since(started))};
-  course.run_half(endpoint, true, redis.changes());
+  course.run_half(endpoint, redis.changes());
   const auto kill_and_start_again = [&] {
     const auto begin = Interrupt::Clock::now();
     guard.kill();
@@ -351,10 +349,10 @@ int run_on_given_servers(const ShopDatabase& database,
                            given.redis.text(),
                            given.guard.text()));
   Course course(database, given.redis, options, progress);
-  course.run_half(given.redis, false, {});
+  course.run_half(given.redis, {});
   wait_until_ready(
       [&given] { return harness::RawClient::to_host(given.guard.host, given.guard.port); });
-  course.run_half(given.guard, true, {});
+  course.run_half(given.guard, {});
   return course.conclude({}) ? 0 : kExitFailed;
 }
 

@@ -56,11 +56,7 @@ void take_picture(const harness::Chromium& browser,
 void run_waves(Load& load, const Endpoint& guard, const std::stop_token& stop) {
   for (double wave = 0; !stop.stop_requested(); wave += kStep / kWave) {
     const double height = (1 - std::cos(2 * std::numbers::pi * wave)) / 2;
-    load.run({.name = "wave",
-              .cache = guard,
-              .is_guarded = true,
-              .attack = kCrest * height,
-              .length = kStep});
+    load.run({.name = "wave", .cache = guard, .attack = kCrest * height, .length = kStep});
   }
 }
 

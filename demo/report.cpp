@@ -25,15 +25,11 @@ std::string grouped(std::uint64_t number) {
   return text;
 }
 
-bool is_of_users(const Sample& sample) {
-  return sample.kind != Kind::attack;
-}
-
 struct Figures {
-  explicit Figures(const PhaseReport& phase) {
-    for (const Sample& each : phase.samples) {
+  explicit Figures(std::span<const Sample> samples) {
+    for (const Sample& each : samples) {
       const bool has_failed = each.outcome == Outcome::failed;
-      if (is_of_users(each)) {
+      if (each.kind != Kind::attack) {
         ++requests;
         failed += has_failed ? 1 : 0;
       } else {
@@ -52,6 +48,9 @@ struct Figures {
     std::ranges::sort(times);
   }
 
+  double failed_share() const {
+    return requests == 0 ? 0 : static_cast<double>(failed) / static_cast<double>(requests);
+  }
   float time_at(double share) const {
     const auto last = static_cast<double>(times.empty() ? 0 : times.size() - 1);
     return times.empty() ? 0 : times[static_cast<std::size_t>(share * last)];
@@ -70,7 +69,11 @@ struct Figures {
 };
 
 std::vector<Figures> figures_of(std::span<const PhaseReport> phases) {
-  return {phases.begin(), phases.end()};
+  std::vector<Figures> all;
+  for (const PhaseReport& phase : phases) {
+    all.emplace_back(phase.samples);
+  }
+  return all;
 }
 
 std::string share_of(std::uint64_t part, std::uint64_t all) {
@@ -84,59 +87,35 @@ std::string milliseconds(float time) {
   return fmt::format("{:.{}f} ms", time, time < 10 ? 2 : 0);
 }
 
-// One value for each bin of all phases, which follow each other, and where each phase begins.
+// What happened in each bin of all phases, which follow each other, and where each phase begins.
 struct Bins {
-  using Bin = std::vector<const Sample*>;
-
-  std::vector<Bin> samples;
+  std::vector<Figures> figures;
   std::vector<std::size_t> begins;
 
   explicit Bins(std::span<const PhaseReport> phases) {
+    std::vector<std::vector<Sample>> samples;
     for (const PhaseReport& phase : phases) {
       for (const Sample& each : phase.samples) {
         const auto bin = static_cast<std::size_t>(each.answered_at / kBinSeconds);
         samples.resize(std::max(samples.size(), bin + 1));
-        samples[bin].push_back(&each);
+        samples[bin].push_back(each);
       }
       const auto first = std::ranges::min(phase.samples, {}, &Sample::answered_at);
       begins.push_back(static_cast<std::size_t>(first.answered_at / kBinSeconds));
+    }
+    for (const auto& bin : samples) {
+      figures.emplace_back(bin);
     }
   }
 
   template <class Value>
   std::vector<double> each(const Value& value) const {
-    std::vector<double> all(samples.size());
-    std::ranges::transform(samples, all.begin(), value);
+    std::vector<double> all(figures.size());
+    std::ranges::transform(figures, all.begin(), value);
     return all;
   }
   std::vector<double> queries_per_second() const {
-    return each([](const Bin& bin) {
-      double queries = 0;
-      for (const Sample* const one : bin) {
-        queries += one->queries;
-      }
-      return queries / kBinSeconds;
-    });
-  }
-  std::vector<double> median_ms() const {
-    return each([](const Bin& bin) {
-      std::vector<float> times;
-      for (const Sample* const one : bin) {
-        if (one->kind == Kind::lookup && one->outcome != Outcome::failed) {
-          times.push_back(one->took_ms);
-        }
-      }
-      std::ranges::sort(times);
-      return times.empty() ? 0.0 : times[times.size() / 2];
-    });
-  }
-  std::vector<double> failed_percent() const {
-    return each([](const Bin& bin) {
-      const auto users = std::ranges::count_if(bin, [](auto* one) { return is_of_users(*one); });
-      const auto failed = std::ranges::count_if(
-          bin, [](auto* one) { return is_of_users(*one) && one->outcome == Outcome::failed; });
-      return users == 0 ? 0.0 : 100.0 * static_cast<double>(failed) / static_cast<double>(users);
-    });
+    return each([](const Figures& bin) { return static_cast<double>(bin.queries) / kBinSeconds; });
   }
 };
 
@@ -156,7 +135,7 @@ class Picture {
         title);
     for (std::size_t i = 0; i < phases_.size(); ++i) {
       const double left = x(bins_.begins[i]);
-      const double right = x(i + 1 < phases_.size() ? bins_.begins[i + 1] : bins_.samples.size());
+      const double right = x(i + 1 < phases_.size() ? bins_.begins[i + 1] : bins_.figures.size());
       add(
           fmt::format("<rect x='{:.0f}' y='44' width='{:.0f}' height='{}' fill='{}'/>\n"
                       "<text x='{:.0f}' y='60' font-size='12'>{}</text>\n",
@@ -168,8 +147,12 @@ class Picture {
                       (phases_[i].is_guarded ? "guard: " : "no guard: ") + phases_[i].name));
     }
     panel(90, "database queries per second", "#c0392b", bins_.queries_per_second());
-    panel(240, "users: median time of a look-up, ms", "#1f6feb", bins_.median_ms());
-    panel(390, "users: requests that fail, %", "#8e44ad", bins_.failed_percent());
+    panel(240, "users: median time of a look-up, ms", "#1f6feb", bins_.each([](const Figures& bin) {
+      return bin.time_at(0.5);
+    }));
+    panel(390, "users: requests that fail, %", "#8e44ad", bins_.each([](const Figures& bin) {
+      return 100 * bin.failed_share();
+    }));
     return text_ + "</svg>\n";
   }
 
@@ -182,7 +165,7 @@ class Picture {
   void add(const std::string& text) { text_ += text; }
   double x(std::size_t bin) const {
     return kLeft + (kWidth - kLeft - 20.0) * static_cast<double>(bin) /
-                       static_cast<double>(bins_.samples.size());
+                       static_cast<double>(bins_.figures.size());
   }
   void panel(int top,
              std::string_view name,
@@ -219,16 +202,15 @@ class Picture {
 bool is_good(std::span<const PhaseReport> phases) {
   double failed_without = 0;
   for (const PhaseReport& phase : phases) {
-    const Figures seen(phase);
-    const double failed = static_cast<double>(seen.failed) /
-                          static_cast<double>(std::max<std::uint64_t>(1, seen.requests));
+    const Figures seen(phase.samples);
     if (!phase.is_guarded) {
-      failed_without = std::max(failed_without, failed);
+      failed_without = std::max(failed_without, seen.failed_share());
     }
     const bool is_stopped = static_cast<double>(seen.attack_reached) <=
                             (phase.is_disturbed ? kReachedShareMaxDisturbed : kReachedShareMax) *
                                 static_cast<double>(seen.attack);
-    if (seen.hidden > 0 || (phase.is_guarded && (failed > failed_without || !is_stopped))) {
+    if (seen.hidden > 0 ||
+        (phase.is_guarded && (seen.failed_share() > failed_without || !is_stopped))) {
       return false;
     }
   }
