@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 
-from servers import World, arguments, free_port, is_listening, line, percentile, until
+from servers import World, arguments, line, percentile, until
 from fleet import Database
 
 WRITERS, KEYS, BATCH, ABSENT = 3, 20_000, 500, "__ABSENT__"
@@ -120,30 +120,25 @@ def attack(guard, result, is_over, rng):
 def main():
     chosen = arguments(("pairs", 1_000_000), ("consistency", "strict"))
     rng = random.Random(chosen.seed)
-    with World(chosen.guard) as world, tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, World(chosen.guard) as world:
         database = Database(folder)
-        server = subprocess.Popen(database.words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            until(lambda: is_listening(database.port), "MariaDB listens")
-            database.fill()
-            database.run("DELETE FROM shop.users")
-            source = f"type: mysql, addresses: [127.0.0.1:{database.port}], user: guard, password: guard, database: shop"
-            guard = world.proxy("guard", world.guard_yaml(source, absent_reply=f"bytes:{ABSENT}", consistency=chosen.consistency,
-                                                          filter_settings="{ capacity: 1M, false_positive_rate: 0.0001% }"))
-            world.wait_until_absent_keys_are_answered(guard, "user:999999999")
-            history, is_over, attacked, began = History(), threading.Event(), {"asked": 0, "answered": 0}, time.monotonic()
-            jobs = [(write, (database, guard, history, number, is_over, random.Random(rng.random()))) for number in range(WRITERS)]
-            jobs += [(read, (guard, history, is_over, random.Random(rng.random()))), (attack, (guard, attacked, is_over, random.Random(rng.random())))]
-            threads = [threading.Thread(target=job, args=words) for job, words in jobs]
-            for thread in threads:
-                thread.start()
-            until(lambda: history.pairs >= chosen.pairs or not all(thread.is_alive() for thread in threads), "the pairs", 600)
-            is_over.set()
-            for thread in threads:
-                thread.join()
-        finally:
-            server.terminate()
-            server.wait()
+        world.started(database.words, "mariadb", database.port)
+        database.fill()
+        database.run("DELETE FROM shop.users")
+        source = f"type: mysql, addresses: [127.0.0.1:{database.port}], user: guard, password: guard, database: shop"
+        guard = world.proxy("guard", world.guard_yaml(source, absent_reply=f"bytes:{ABSENT}", consistency=chosen.consistency,
+                                                      filter_settings="{ capacity: 1M, false_positive_rate: 0.0001% }"))
+        world.wait_until_absent_keys_are_answered(guard, "user:999999999")
+        history, is_over, attacked, began = History(), threading.Event(), {"asked": 0, "answered": 0}, time.monotonic()
+        jobs = [(write, (database, guard, history, number, is_over, random.Random(rng.random()))) for number in range(WRITERS)]
+        jobs += [(read, (guard, history, is_over, random.Random(rng.random()))), (attack, (guard, attacked, is_over, random.Random(rng.random())))]
+        threads = [threading.Thread(target=job, args=words) for job, words in jobs]
+        for thread in threads:
+            thread.start()
+        until(lambda: history.pairs >= chosen.pairs or not all(thread.is_alive() for thread in threads), "the pairs", 600)
+        is_over.set()
+        for thread in threads:
+            thread.join()
     if history.first:
         print("  first stale: " + history.first)
     line("history", pairs=history.pairs, reads=history.reads, of_rows_there=history.there, stale=history.stale,

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from servers import Client, Process, World, arguments, free_port, line, until
+from servers import Client, World, arguments, line, until
 from fleet import Database
 
 ABSENT, KEY = b"__ABSENT__", "user:999999999"
@@ -24,8 +24,7 @@ class Fleet:
 
     def __init__(self, world, folder):
         self.world, self.data = world, Database(folder)
-        self.database = Process(self.data.words, self.data.port, f"{folder}/mariadb.log").wait_until_it_listens()
-        world.running.append(self.database)
+        self.database = world.started(self.data.words, "mariadb", self.data.port)
         self.data.fill()
         source = f"type: mysql, addresses: [127.0.0.1:{self.data.port}], user: guard, password: guard, database: shop, max_lag: 1s"
         os.mkdir(f"{folder}/storage", 0o700)
@@ -38,11 +37,6 @@ class Fleet:
             return Client(self.guard.port).call("GET", KEY) == ABSENT
         except (OSError, ValueError):
             return False
-
-    def again(self, process):
-        process.process.wait()
-        process.start()
-        process.wait_until_it_listens()
 
 
 def fail(fleet, what):
@@ -60,7 +54,7 @@ def fail(fleet, what):
     if what == "database_stopped":
         os.kill(process.pid, signal.SIGCONT)
     else:
-        fleet.again(process)
+        process.start_again()
     back = time.monotonic()
     until(fleet.is_answered, f"absent keys are answered again: {what}")
     return passed, 1000 * (time.monotonic() - back)
@@ -71,15 +65,13 @@ def main():
     rng = random.Random(chosen.seed)
     faults = ["database_stopped", "database_killed", "redis_killed", "guard_killed"]
     passes, answers = 0.0, dict.fromkeys(faults, 0.0)
-    with World(chosen.guard) as world, tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, World(chosen.guard) as world:
         fleet = Fleet(world, folder)
         for _ in range(chosen.rounds):
             for what in rng.sample(faults, len(faults)):
                 passed, again = fail(fleet, what)
                 passes, answers[what] = max(passes, passed), max(answers[what], again)
         line("recovery", faults=chosen.rounds * len(faults), passes_ms=passes, answers_ms=max(answers.values()), **{f"{what}_ms": value for what, value in answers.items()})
-        for process in reversed(world.running):
-            process.end()
     return 0
 
 

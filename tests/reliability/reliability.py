@@ -74,6 +74,11 @@ class Run:
             raise Trouble(f"no line `{name}:` of {self.shown}")
         return fitting[-1]
 
+    def by_proxy(self, name):
+        """The last line of that name of each proxy; the guard's has to be there."""
+        self.one(name, proxy="guard")
+        return {line["proxy"]: line for line in self.lines(name)}
+
     def number(self, pattern):
         found = re.search(pattern, self.output)
         if not found:
@@ -207,12 +212,11 @@ class Card:
     def bad_inputs(self, item):
         wanted = self.some(200_000)
         done = self.part(item, "bad_inputs", "--connections", wanted)
-        for name in ("guard", "haproxy", "twemproxy"):
-            line = done.one("bad_inputs", proxy=name) if name == "guard" or f"proxy={name}" in done.output else None
-            if line and name != "guard":
+        for name, line in done.by_proxy("bad_inputs").items():
+            if name != "guard":
                 item.others[name] = (f"{short(int(line['connections']))} connections; good clients: {line['good_errors']} errors; {line['unlike_redis']} replies "
                                      f"unlike Redis's; + {float(line['growth_mib']):.1f} MiB")
-            elif line:
+            else:
                 item.needs(f"{short(int(line['connections']))} connections ({line['per_second']}/s)", int(line["connections"]) >= wanted, f"≥ {short(wanted)}")
                 item.needs(f"good clients: {line['good_errors']} errors in {short(int(line['good_commands']))} commands",
                            int(line["good_errors"]) == 0 and int(line["good_commands"]) > 0, "0")
@@ -323,10 +327,7 @@ class Card:
 
     def memory(self, item):
         done = self.part(item, "memory")
-        for name in ("guard", "haproxy", "twemproxy"):
-            if name != "guard" and f"proxy={name}" not in done.output:
-                continue
-            line = done.one("memory", proxy=name)
+        for name, line in done.by_proxy("memory").items():
             largest = float(line["rss_max_mib"])
             if name != "guard":
                 ended = "killed at 256 MiB" if line["oom_kills"] != "0" else f"{largest:.0f} MiB at most"
@@ -349,12 +350,11 @@ class Card:
         commands = sum(int(line["commands"]) for line in compared.lines("soak") if "commands" in line)
         wrong = int(compared.one("soak", seconds=str(seconds))["mismatches"])
         done = self.part(item, "soak", "--seconds", self.some(120))
-        guard = done.one("load", proxy="guard")
-        for name in ("haproxy", "twemproxy"):
-            if f"proxy={name}" in done.output:
-                line = done.one("load", proxy=name)
-                item.others[name] = (f"{float(line['over_redis']):.2f} of Redis; p99 {float(line['p99_over_redis']):.1f} × Redis's; "
-                                     f"{float(line['resident_mib']):.0f} MiB, {float(line['mib_per_minute']):+.1f} per minute")
+        lines = done.by_proxy("load")
+        guard = lines.pop("guard")
+        for name, line in lines.items():
+            item.others[name] = (f"{float(line['over_redis']):.2f} of Redis; p99 {float(line['p99_over_redis']):.1f} × Redis's; "
+                                 f"{float(line['resident_mib']):.0f} MiB, {float(line['mib_per_minute']):+.1f} per minute")
         item.needs(f"{wrong} of {short(commands)} replies unlike Redis's", wrong == 0 and commands > 0, "0")
         if float(guard["over_haproxy"]) > 0:
             item.needs(f"throughput {float(guard['over_haproxy']):.2f} × HAProxy's", float(guard["over_haproxy"]) >= 0.95, "≥ 0.95")
@@ -368,10 +368,8 @@ class Card:
     def restarts(self, item):
         wanted = self.some(20)
         done = self.part(item, "restarts", "--restarts", wanted)
-        for name in ("guard", "haproxy", "twemproxy"):
-            if name != "guard" and f"proxy={name}" not in done.output:
-                continue
-            line = {key: int(value) for key, value in done.one("restarts", proxy=name).items() if value.isdigit()}
+        for name, seen in done.by_proxy("restarts").items():
+            line = {key: int(value) for key, value in seen.items() if value.isdigit()}
             unanswered = line["unanswered"] + line["unanswered_pausing"]
             if name != "guard":
                 item.others[name] = (f"{line['restarts']} {'reloads' if name == 'haproxy' else 'restarts'}: {line['refused']} refused, {unanswered} commands "

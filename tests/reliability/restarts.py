@@ -16,7 +16,7 @@ import socket
 import sys
 import time
 
-from servers import World, Process, arguments, free_port, line, until
+from servers import World, Process, arguments, line
 
 CLIENTS, DEPTHS, BETWEEN, PAUSE = 32, (1, 1, 4, 16), 0.35, 0.02
 
@@ -109,11 +109,7 @@ class Restarted:
         code = self.process.end()
         if self.name == "guard" and code != 0:
             raise SystemExit(f"the guard ends with {code}")
-        self.process = self.guard() if self.name == "guard" else self.again()
-
-    def again(self):
-        self.process.start()
-        return self.process.wait_until_it_listens()
+        self.process = self.guard() if self.name == "guard" else self.process.start_again()
 
 
 async def load(restarted, restarts, rng):

@@ -92,6 +92,11 @@ class Process:
     def start(self):
         self.process = subprocess.Popen(self.words, stdout=self.log, stderr=self.log, **self.options)
 
+    def start_again(self):
+        self.process.wait()
+        self.start()
+        return self.wait_until_it_listens()
+
     def wait_until_it_listens(self):
         until(lambda: is_listening(self.port) or not self.is_alive(), f"{self.words[0]} listens")
         if not self.is_alive():
@@ -154,8 +159,8 @@ class World:
             process.end()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def started(self, words, name, **options):
-        port = free_port()
+    def started(self, words, name, port=0, **options):
+        port = port or free_port()
         process = Process([word.replace("PORT", str(port)) for word in words], port, f"{self.folder}/{name}.log", **options)
         self.running.append(process)
         return process.wait_until_it_listens()
@@ -210,9 +215,7 @@ listen redis
    - 127.0.0.1:{self.redis.port}:1
 """)
             words = [*words, PROGRAMS[name], "-c", path, "-a", "127.0.0.1", "-s", str(free_port()), "-o", f"{self.folder}/nutcracker.log"]
-        process = Process(words, port, f"{self.folder}/{name}.log")
-        self.running.append(process)
-        return process.wait_until_it_listens()
+        return self.started(words, name, port)
 
     def wait_until_absent_keys_are_answered(self, guard, key=f"user:{2 * FIRST_ROW}"):
         client = guard.client()
