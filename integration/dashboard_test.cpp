@@ -44,12 +44,21 @@ const std::map<std::string, std::string> kNotShown{
 // front of a cluster has what is said of nodes: integration/nodes_seen_test.cpp
 constexpr const char* kOfNodes = "of a cluster alone";
 constexpr const char* kOfFleet = "of a fleet alone";
+constexpr const char* kOfBreakdown = "of a namespace with breakdown alone";
 constexpr const char* kOfFilterLog = "of filters that are kept in Redis alone";
 const std::map<std::string, std::string> kNotExported{
     {"cuckooguard_application_filter_log_rereads_total", kOfFilterLog},
     {"cuckooguard_application_filter_log_skipped_entries_total", kOfFilterLog},
     {"cuckooguard_application_filter_log_unsaved_entries", kOfFilterLog},
     {"cuckooguard_application_filter_log_waiting_changes", kOfFilterLog},
+    {"cuckooguard_breakdown_held_clients", kOfBreakdown},
+    {"cuckooguard_breakdown_leases_ended_total", kOfBreakdown},
+    {"cuckooguard_breakdown_loads", kOfBreakdown},
+    {"cuckooguard_breakdown_misses_not_held_total", kOfBreakdown},
+    {"cuckooguard_breakdown_misses_released_total", kOfBreakdown},
+    {"cuckooguard_breakdown_usual_load_seconds", kOfBreakdown},
+    {"cuckooguard_breakdown_wait_seconds_bucket", kOfBreakdown},
+    {"cuckooguard_breakdown_would_be_spared_total", kOfBreakdown},
     {"cuckooguard_certificate_remaining_seconds", "it has no certificate"},
     {"cuckooguard_fleet_followers", kOfFleet},
     {"cuckooguard_fleet_followers_behind", kOfFleet},

@@ -116,10 +116,33 @@ void Generation::make_spaces(const Environment& environment, const Generation* b
       space.counts = std::make_shared<guard::NamespaceCounts>(environment.workers);
     }
     space.tolerance->set_rate(config().namespaces[ns].tolerate);
+    space.loads = loads_of(ns, before);
     space.overlay = is_its_overlay ? known->overlay
                                    : std::make_shared<guard::Overlay>(guard::Overlay::Limits{
                                          .max_keys = overlay.max_keys, .ttl = overlay.ttl});
   }
+}
+
+// One that waits must not be let go by a reload that changes nothing for it.
+std::shared_ptr<guard::Loads> Generation::loads_of(std::size_t ns, const Generation* before) const {
+  const config::Breakdown& settings = config().namespaces[ns].breakdown;
+  if (!settings.is_on()) {
+    return nullptr;
+  }
+  std::shared_ptr<guard::Loads> sibling;
+  for (const auto* const all : {before != nullptr ? &before->spaces_ : &spaces_, &spaces_}) {
+    for (const Space& space : *all) {
+      const auto number = static_cast<std::size_t>(&space - all->data());
+      if (all != &spaces_ && space.loads &&
+          space.definition.has_the_keys_of(spaces_[ns].definition) &&
+          space.definition.name == spaces_[ns].definition.name &&
+          before->config().namespaces[number].breakdown == settings) {
+        return space.loads;
+      }
+      sibling = space.loads ? space.loads : sibling;
+    }
+  }
+  return guests_.make_loads(settings, sibling);
 }
 
 bool Generation::must_be_read_anew(const config::Source& settings, const Generation& before) const {
@@ -243,7 +266,8 @@ void Generation::describe(const Environment& environment) {
                            .questions = &space.source->questions(),
                            .strict_hold = source.strict_hold,
                            .tolerance = space.tolerance,
-                           .counts = space.counts});
+                           .counts = space.counts,
+                           .loads = space.loads});
     process_.origins.push_back({.source = space.definition.source.name,
                                 .max_lag = space.definition.source.max_lag,
                                 .since = space.since});
@@ -329,6 +353,11 @@ void Generation::take_over(Generation& before) {
     }
   }
   contradictions_->take_over(*before.contradictions_, heirs);
+  for (const Space& there : before.spaces_) {
+    if (there.loads && std::ranges::find(spaces_, there.loads, &Space::loads) == spaces_.end()) {
+      there.loads->close();
+    }
+  }
   for (const Space& there : before.spaces_) {
     if (!there.source->is_beside() && !has_one_that_goes_on(there.source->name())) {
       there.source->let_go();

@@ -10,6 +10,8 @@
 //                           of its namespaces, is            need it, beside those that go on
 //   its overlay             key templates are as they were   a new one; overlay.pass_at_start, at
 //                                                            the start not of a strict namespace
+//   its misses that wait    key templates and `breakdown`    none wait any more
+//                           are as they were
 //   its counters            definition is as it was          they begin at 0
 //   what was found to be    definition is as it was; values  nothing is known
 //   hidden                  and what is yet to be asked:
@@ -274,6 +276,7 @@ class Generation : boost::noncopyable {
     std::shared_ptr<guard::Overlay> overlay;
     std::shared_ptr<guard::NamespaceCounts> counts;
     std::shared_ptr<guard::Tolerance> tolerance;
+    std::shared_ptr<guard::Loads> loads;  // null: they are nobody's concern
     std::shared_ptr<RunningSource> source;
     guard::TimePoint since;
   };
@@ -284,6 +287,7 @@ class Generation : boost::noncopyable {
   std::optional<std::uint32_t> number_of_kept(const Space& there) const;
   bool are_numbered_as(const Generation& before) const;
   void make_spaces(const Environment& environment, const Generation* before);
+  std::shared_ptr<guard::Loads> loads_of(std::size_t ns, const Generation* before) const;
   bool must_be_read_anew(const config::Source& settings, const Generation& before) const;
   bool has_one_that_goes_on(std::string_view source) const;
   bool is_strict(const Space& space) const;

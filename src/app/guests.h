@@ -20,6 +20,7 @@
 #include "config/config_file.h"
 #include "file/kind.h"
 #include "guard/fact_table.h"
+#include "guard/loads.h"
 #include "guard/own_commands.h"
 #include "guard/process.h"
 #include "io/loop.h"
@@ -131,6 +132,11 @@ struct Publishing {
 using MakePublication =
     std::expected<std::unique_ptr<source::Publication>, std::string> (*)(const Publishing& made);
 
+// What holds back misses of one namespace. `sibling`: another one of this process; null: there is
+// none.
+using MakeLoads = std::shared_ptr<guard::Loads> (*)(const config::Breakdown& settings,
+                                                    const std::shared_ptr<guard::Loads>& sibling);
+
 struct Guests {
   std::vector<const source::SourceKind*> kinds{&source::kFile};
   std::vector<Library> libraries{};
@@ -140,6 +146,7 @@ struct Guests {
   Topology::Make make_topology = nullptr;
   upstream::ServedSlots served_slots = nullptr;
   MakePublication make_publication = nullptr;  // null: fleets are left out
+  MakeLoads make_loads = nullptr;              // null: breakdown is left out
   config::Built built{};                       // what a configuration may ask for
 
   // std::logic_error: it is left out. A configuration that has it is refused.

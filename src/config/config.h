@@ -168,6 +168,16 @@ struct FilterCommands {
   bool operator==(const FilterCommands&) const = default;
 };
 
+// Of clients that miss the same key one loads it; the others wait for its SET.
+struct Breakdown {
+  milliseconds hold{0};               // how long at most; 0: off
+  std::optional<milliseconds> lease;  // how long the others wait for one client; nullopt: auto
+  std::uint32_t max_concurrent_misses = 0;  // of a namespace, whatever the keys; 0: no bound
+
+  bool is_on() const { return hold.count() > 0; }
+  bool operator==(const Breakdown&) const = default;
+};
+
 struct Namespace {
   std::string name;
   std::vector<keyspace::KeyTemplate> keys;
@@ -184,6 +194,7 @@ struct Namespace {
   Filter filter;
   Overlay overlay;
   FilterCommands commands;
+  Breakdown breakdown;
 
   bool operator==(const Namespace&) const = default;
 };

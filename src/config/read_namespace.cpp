@@ -30,6 +30,10 @@ constexpr double kFalsePositiveRateMax = 0.1;
 constexpr double kTolerateMax = 1'000'000;  // per second
 constexpr std::uint64_t kCapacityMax = 100'000'000'000;
 constexpr std::uint64_t kOverlayKeysMax = 1'000'000'000;
+// Well below the time after which clients give up a read: 2 s and more.
+constexpr milliseconds kHoldMax = 500ms;
+constexpr milliseconds kLeaseMax = 10s;
+constexpr std::uint32_t kConcurrentMissesMax = 10'000;
 
 // Four lines.
 std::string absent_reply_needed() {
@@ -188,6 +192,29 @@ constexpr auto kOverlay = section<Overlay>(
           &Overlay::max_keys,
           bounded<std::uint64_t>(parse_count, 1, kOverlayKeysMax, "must be from 1 to 1G")));
 
+constexpr auto kBreakdown =
+    section<Breakdown>(
+        "namespaces.*.breakdown",
+        value("hold",
+              &Breakdown::hold,
+              bounded<milliseconds>(parse_duration, 0ms, kHoldMax, "must be at most 500ms")),
+        value("lease",
+              &Breakdown::lease,
+              or_auto(bounded<milliseconds>(
+                  parse_duration, 1ms, kLeaseMax, "must be auto, or from 1ms to 10s")),
+              [](const std::optional<milliseconds>& lease) {
+                return lease ? text_of(*lease) : std::string("auto");
+              }),
+        value("max_concurrent_misses",
+              &Breakdown::max_concurrent_misses,
+              bounded<std::uint32_t>(parse_count, 0, kConcurrentMissesMax, "must be at most 10k")))
+        .checked_by([](const Section& section, Breakdown& read) {
+          if (!read.is_on() && (read.lease || read.max_concurrent_misses > 0)) {
+            section.report(section.place_of("hold"),
+                           "breakdown: nothing is held: set hold, such as hold: 100ms");
+          }
+        });
+
 constexpr auto kCommands =
     section<FilterCommands>("namespaces.*.commands", text("key", &FilterCommands::key));
 
@@ -226,7 +253,8 @@ constexpr auto kNamespace =
         value("fresh_ids", &Namespace::fresh_ids, parse_fresh_ids),
         Inside{"filter", &Namespace::filter, kFilter},
         Inside{"overlay", &Namespace::overlay, kOverlay},
-        Inside{"commands", &Namespace::commands, kCommands})
+        Inside{"commands", &Namespace::commands, kCommands},
+        Inside{"breakdown", &Namespace::breakdown, kBreakdown})
         .checked_by([](const Section& section, Namespace& result) {
           if (result.mode == Mode::enforce && section.is_left_out("absent_reply")) {
             section.report(section.place_of("mode"), absent_reply_needed());
@@ -292,8 +320,12 @@ Namespace read_namespace(const Reading& reading, const Entry& as_written, Namesp
 }
 
 std::span<const KeyList> namespace_sections() {
-  static constexpr std::array kSections = {
-      kNamespace.keys(), kTable.keys(), kFilter.keys(), kOverlay.keys(), kCommands.keys()};
+  static constexpr std::array kSections = {kNamespace.keys(),
+                                           kTable.keys(),
+                                           kFilter.keys(),
+                                           kOverlay.keys(),
+                                           kCommands.keys(),
+                                           kBreakdown.keys()};
   return kSections;
 }
 

@@ -42,19 +42,20 @@ void WritesInFlight::await(std::uint64_t reply) {
   }
 }
 
-void WritesInFlight::replied(std::uint64_t reply, bool is_refused, bool is_queued) {
+void WritesInFlight::replied(std::uint64_t reply, Said said) {
   const auto number = static_cast<std::uint32_t>(reply);
   for (; head_ < awaiting_; ++head_) {
-    const Key& key = keys_[head_];
+    Key& key = keys_[head_];
     if (static_cast<std::int32_t>(key.reply - number) > 0) {
       break;
     }
-    if (is_refused && !key.may_be_half_done) {
+    if (said.is_refused && !key.may_be_half_done) {
       release(1);
-    } else if (is_queued && !is_refused) {
+    } else if (said.is_queued && !said.is_refused) {
       queued_.push_back(key);
     } else {
-      decided(key, is_refused);
+      key.is_nil = said.is_nil && key.reply == number;
+      decided(key, said.is_refused);
     }
   }
   if (head_ == keys_.size()) {

@@ -12,6 +12,7 @@
 
 #include <boost/core/noncopyable.hpp>
 
+#include "guard/loads.h"
 #include "guard/overlay.h"
 #include "redis/client_state.h"
 
@@ -29,8 +30,8 @@ namespace cuckooguard::guard {
 // nothing for others, and no other client can know of a write before its reply has come through
 // here.
 //
-// Threads: its worker's. Owned by its Client, made with the first such write. Limits: 24 bytes for
-// each key; has_room() bounds them to kKeysMax per client and kWorkerKeysMax per worker (24 MiB).
+// Threads: its worker's. Owned by its Client, made with the first such write. Limits: 32 bytes for
+// each key; has_room() bounds them to kKeysMax per client and kWorkerKeysMax per worker (32 MiB).
 // Up to kSearchedMax keys are searched for each read of this client that would be answered; with
 // more, all of its reads pass.
 class WritesInFlight : boost::noncopyable {
@@ -42,14 +43,20 @@ class WritesInFlight : boost::noncopyable {
   struct Key {
     Overlay* overlay = nullptr;
     std::uint64_t hash = 0;
+    std::uint64_t load = 0;  // Loads::hash(), if the namespace has any
     std::uint32_t reply = 0;
     std::uint16_t ns = 0;  // as it was numbered then, modulo 2^16: a hint
     // An error does not say that nothing was written: a script's, a module's.
-    bool may_be_half_done = false;
+    bool may_be_half_done : 1 = false;
     // No reply will be seen: the client's known rights decide.
-    bool is_unseen = false;
+    bool is_unseen : 1 = false;
+    bool is_absent_reply : 1 = false;  // the value: the overlay does not hear of it
+    // For loads: the key may have a value now; and it has none if Redis says nil (SET NX).
+    bool has_value : 1 = false;
+    bool is_refused_by_nil : 1 = false;
+    bool is_nil : 1 = false;  // what Redis has said
   };
-  static_assert(sizeof(Key) == 24);
+  static_assert(sizeof(Key) == 32);
 
   // `worker_keys`: of all clients of the worker, kept by this. Outlives it, or forget_all().
   explicit WritesInFlight(std::size_t& worker_keys) : worker_keys_(worker_keys) {}
@@ -63,8 +70,13 @@ class WritesInFlight : boost::noncopyable {
   void await(std::uint64_t reply);
 
   // Redis has replied to all commands up to this one; `is_queued`: what it says is that EXEC will
-  // run it.
-  void replied(std::uint64_t reply, bool is_refused, bool is_queued);
+  // run it. `is_nil`: of the last of them.
+  struct Said {
+    bool is_refused = false;
+    bool is_nil = false;
+    bool is_queued = false;
+  };
+  void replied(std::uint64_t reply, Said said);
   void end_transaction(bool is_carried_out);
   // The replies to all that is in flight, and to EXEC, will not be seen.
   void give_up();
@@ -102,9 +114,10 @@ class Client : public redis::ClientState {
   // As there, and its writes hear of it.
   void replied(const redis::StateChange& change, char reply_type);
   // Redis has replied to commands up to this one, which are no changes.
-  void replied_to(std::uint64_t reply, bool is_refused) {
+  void replied_to(std::uint64_t reply, bool is_refused, bool is_nil = false) {
     if (writes_ != nullptr && writes_->is_in_flight()) {
-      writes_->replied(reply, is_refused, is_in_multi());
+      writes_->replied(reply,
+                       {.is_refused = is_refused, .is_nil = is_nil, .is_queued = is_in_multi()});
     }
   }
 
@@ -112,9 +125,14 @@ class Client : public redis::ClientState {
   WritesInFlight* writes() const { return writes_.get(); }
   WritesInFlight& remember_writes(std::size_t& worker_keys);
 
+  // Null: it has not missed a key whose loads are anybody's concern yet.
+  Misses* misses() const { return misses_.get(); }
+  void remember_misses(std::unique_ptr<Misses> misses) { misses_ = std::move(misses); }
+
  private:
   std::unique_ptr<WritesInFlight> writes_;
+  std::unique_ptr<Misses> misses_;
 };
-static_assert(sizeof(Client) <= 104 + sizeof(std::string), "one per client");
+static_assert(sizeof(Client) <= 112 + sizeof(std::string), "one per client");
 
 }  // namespace cuckooguard::guard

@@ -269,6 +269,61 @@ void add_writes_and_comparison(FactSection& space, const GuardedNamespace& of) {
   space.add({"forecast_passed", "forecast.passed"}, sum(&NamespaceCounters::forecast_passed));
 }
 
+void add_loads(FactSection& space, const Loads* loads) {
+  if (loads == nullptr) {
+    return;
+  }
+  const Loads::Now now = loads->now();
+  const LoadCounters& all = loads->counters();
+  space.add({"loads", "breakdown.loads"}, now.loads)
+      .metric("breakdown_loads", "Keys that one client is loading now, by lease.");
+  space.add({"misses_held", "breakdown.held"}, now.held)
+      .metric("breakdown_held_clients", "Clients that now wait for another client's load.");
+  space.add({"usual_load_ms", "breakdown.usual_load_seconds"}, FactAge(now.usual))
+      .metric("breakdown_usual_load_seconds",
+              "Usual time from a nil to the SET of the key; 0: none was seen.");
+  const auto add = [&](const char* name, const Counter& counter) -> Fact& {
+    return space.add({name, "breakdown." + std::string(name)}, counter.value());
+  };
+  add("leases", all.leases);
+  const auto ended = [&](const char* name, const Counter& counter, std::string how) {
+    add(name, counter)
+        .metric("breakdown_leases_ended_total",
+                "Leases that have ended: by a write of the key, or lost (by time, or since the "
+                "client had gone).",
+                {"by", std::move(how)});
+  };
+  ended("leases_written", all.leases_written, "write");
+  ended("leases_lost", all.leases_lost, "lost");
+  add("misses_ever_held", all.held);
+  const auto freed = [&](const char* name, const Counter& counter, std::string how) {
+    add(name, counter)
+        .metric("breakdown_misses_released_total",
+                "Misses that wait no more: Redis had the value (spared), they load themselves in "
+                "place of a client that did not set the key (take_over) or after hold (time), or "
+                "the client sent more, or was to go (client).",
+                {"by", std::move(how)});
+  };
+  freed("loads_spared", all.spared, "spared");
+  freed("loads_taken_over", all.taken_over, "take_over");
+  freed("misses_timed_out", all.timed_out, "time");
+  freed("misses_let_go", all.let_go, "client");
+  add("misses_not_held", all.passed)
+      .metric("breakdown_misses_not_held_total",
+              "Misses that would have waited, but for the bounds and adaptation of breakdown.");
+  add("would_be_held", all.would_be_held);
+  add("would_be_spared", all.would_be_spared)
+      .metric(
+          "breakdown_would_be_spared_total",
+          "In mode observe: misses that would have waited, and whose key another client then set.");
+  FactHistogram waited{.bounds = ReplyTimes::kBounds,
+                       .sum = std::chrono::nanoseconds(all.waited.nanoseconds().value())};
+  for (std::size_t i = 0; i < ReplyTimes::kCounts; ++i) {
+    waited.counts.push_back(all.waited.count(i).value());
+  }
+  space.add({}, waited).metric("breakdown_wait_seconds", "How long misses waited.");
+}
+
 // What the source said of keys that Redis has although they are absent, and what its log has shown
 // of reads that were absent.
 void add_contradictions(FactSection& space, const FactQuestion& asked, std::uint32_t ns) {
@@ -455,6 +510,7 @@ void namespace_facts(FactTable& table) {
     add_attack(space, of.counts->attack, asked.now);
     add_writes_and_comparison(space, of);
     add_contradictions(space, asked, ns);
+    add_loads(space, of.loads.get());
   }
 }
 

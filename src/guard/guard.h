@@ -261,6 +261,8 @@ struct Decision {
   std::uint32_t hold_ns = 0;
   // With `forward` only: Client::writes() is to be told which reply is this command's, now.
   bool awaits_reply = false;
+  // With `forward` only: a GET or MGET whose nil missed() is to be asked about.
+  bool may_be_load = false;
 };
 
 class Guard {
@@ -326,6 +328,15 @@ class Guard {
   bool may_replace(const AbsentKeyReply& reply, TimePoint now);
   // What Redis has said of a Decision's absent key, for Process::contradictions.
   void compare(const AbsentKeyReply& reply);
+
+  // Redis has replied to a read with `may_be_load`, with nil for this key alone: its loads, and
+  // whether the client may be made to wait. Null: it is nobody's concern, or need not exist.
+  struct Missed {
+    Loads* loads = nullptr;
+    std::uint64_t key = 0;
+    bool may_hold = false;
+  };
+  Missed missed(std::string_view key, const Client& client, TimePoint now);
 
   // Before bytes of Redis's leave for the client.
   void relayed(const Client& client) {
@@ -415,6 +426,9 @@ class Guard {
                              const Read& read);
   void count_unverified(const KeyVerdict& found);
   Decision decide_read(const Question& question, std::size_t room);
+  bool may_be_load(const KeyVerdict& found) const {
+    return found.verdict == Verdict::may_exist && parts_.namespaces[found.ns].loads != nullptr;
+  }
   Decision decide_get(std::string_view key, const Read& read);
   Decision decide_getex(const Read& read);
   Decision decide_mget(const Read& read);
@@ -432,6 +446,8 @@ class Guard {
     TimePoint now;
     bool is_unseen = false;
     bool may_be_half_done = false;
+    bool has_value = true;  // these two as in WritesInFlight::Key
+    bool is_refused_by_nil = false;
     bool awaits_reply = false;
   };
   bool scan_write(const Question& question);

@@ -291,7 +291,7 @@ Decision Guard::answer(std::string_view reply, const Read& read) {
 Decision Guard::decide_get(std::string_view key, const Read& read) {
   const KeyVerdict found = judge(key, read);
   if (found.verdict < Verdict::unproven) {
-    return {};
+    return {.may_be_load = may_be_load(found)};
   }
   if (found.verdict != Verdict::absent || is_sampled(found.ns, read)) {
     return compare(string_read(found, key, read), read);
@@ -313,6 +313,25 @@ Decision Guard::decide_getex(const Read& read) {
   return is_getex_that_cannot_fail(arguments) ? decide_get(arguments[1], read) : Decision{};
 }
 
+// A key that need not exist is never made to wait: nobody will set it.
+Guard::Missed Guard::missed(std::string_view key, const Client& client, TimePoint now) {
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  if (found.kind == keyspace::Lookup::Kind::unguarded) {
+    return {};
+  }
+  const GuardedNamespace& space = parts_.namespaces[found.ns];
+  const bool may_exist = space.loads != nullptr && space.mode != config::Mode::bypass &&
+                         client.db() == space.db &&
+                         space.filter->find({.hash = space.filter->hash(found.identity),
+                                             .number = found.number,
+                                             .identity = found.identity},
+                                            now) == filter::Finding::may_exist;
+  return may_exist ? Missed{.loads = space.loads.get(),
+                            .key = space.loads->hash(key),
+                            .may_hold = space.mode == config::Mode::enforce}
+                   : Missed{};
+}
+
 std::string_view Guard::absent_reply(std::uint32_t ns, resp::Version version, TimePoint now) {
   const AbsentReplyBytes& configured = parts_.namespaces[ns].absent_reply;
   if (!configured.is_stamped()) {
@@ -332,6 +351,7 @@ Decision Guard::decide_mget(const Read& read) {
   elements_.clear();
   absent_keys_.clear();
   std::size_t bytes = 0;  // that are kept for the reply, or make it
+  bool may_be_load = false;
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::string_view key = arguments[i];
     if (i + 1 < arguments.size()) {
@@ -349,6 +369,7 @@ Decision Guard::decide_mget(const Read& read) {
       absent_keys_.back().element = static_cast<std::uint32_t>(elements_.size());
       bytes += absent_keys_.back().bytes();
     }
+    may_be_load = may_be_load || this->may_be_load(found);
     elements_.emplace_back(std::nullopt);
     passing_.push_back(key);
   }
@@ -357,7 +378,7 @@ Decision Guard::decide_mget(const Read& read) {
     return {};
   }
   if (passing_.size() == arguments.size()) {
-    return absent_keys_.empty() ? Decision{}
+    return absent_keys_.empty() ? Decision{.may_be_load = may_be_load}
                                 : Decision{.elements = elements_, .absent_keys = absent_keys_};
   }
   if (passing_.size() > 1) {

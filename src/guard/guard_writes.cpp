@@ -1,5 +1,6 @@
 // The writes of a Guard: which keys they have, and when those are learned.
 #include "guard/guard.h"
+#include "text/ascii.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -16,6 +17,20 @@ bool may_be_half_done(const redis::Command& command, const redis::Snapshot& redi
          (may_be_split && redis::is_split_write(command));
 }
 
+// SET with NX or XX; with GET its nil is the value of before, whatever becomes of the key.
+bool may_be_refused_by_nil(std::span<const std::string_view> arguments) {
+  constexpr std::size_t kOptions = 3;
+  bool may_be = false;
+  for (const std::string_view option : arguments.subspan(std::min(kOptions, arguments.size()))) {
+    if (text::equals_in_any_case(option, "get")) {
+      return false;
+    }
+    may_be =
+        may_be || text::equals_in_any_case(option, "nx") || text::equals_in_any_case(option, "xx");
+  }
+  return may_be;
+}
+
 }  // namespace
 
 // True: with keys that wait for its reply.
@@ -29,6 +44,9 @@ bool Guard::scan_write(const Question& question) {
               .now = now,
               .is_unseen = client.is_silent() || client.has_unread_replies(),
               .may_be_half_done = may_be_half_done(command, redis)};
+  write.has_value = command.value_offset != 0 || command.role == redis::Role::unknown ||
+                    redis::runs_script(command);
+  write.is_refused_by_nil = command.value_offset != 0 && may_be_refused_by_nil(arguments);
   const redis::KeyIndexes keys = redis::key_indexes(command, arguments);
   if (keys.first >= keys.end && redis::runs_script(command)) {
     counters_.scripts_without_keys.add();
@@ -67,22 +85,32 @@ void Guard::scan_key(std::string_view key, const std::string_view* value, Write&
     return;
   }
   const GuardedNamespace& space = parts_.namespaces[found.ns];
-  if (space.mode == config::Mode::bypass ||
-      (value != nullptr && space.absent_reply.is_written_as(*value))) {
+  const bool is_absent_reply = value != nullptr && space.absent_reply.is_written_as(*value);
+  if (space.mode == config::Mode::bypass || (is_absent_reply && space.loads == nullptr)) {
     return;
   }
   const std::uint64_t hash = space.filter->hash(found.identity);
   WritesInFlight& writes = write.client.remember_writes(learner_.keys_in_flight());
   if (write.is_unseen || !writes.has_room()) {
     if (may_have_written(write.client, write.redis)) {
-      learn_key({.ns = found.ns, .hash = hash}, write.client, write.redis, write.now);
+      if (!is_absent_reply) {
+        learn_key({.ns = found.ns, .hash = hash}, write.client, write.redis, write.now);
+      }
+      if (space.loads != nullptr) {
+        space.loads->written(
+            space.loads->hash(key), write.client.misses(), write.has_value, write.now);
+      }
     }
     return;
   }
   writes.scanned({.overlay = space.overlay,
                   .hash = hash,
+                  .load = space.loads != nullptr ? space.loads->hash(key) : 0,
                   .ns = static_cast<std::uint16_t>(found.ns),
-                  .may_be_half_done = write.may_be_half_done});
+                  .may_be_half_done = write.may_be_half_done,
+                  .is_absent_reply = is_absent_reply,
+                  .has_value = write.has_value,
+                  .is_refused_by_nil = write.is_refused_by_nil});
   write.awaits_reply = true;
 }
 
@@ -125,8 +153,15 @@ void Guard::learn_replied(Client& client, const redis::Snapshot& redis, TimePoin
         ++ns;
       }
     }
-    if (ns < parts_.namespaces.size() && (!key.is_unseen || may_have_written(client, redis))) {
+    if (ns == parts_.namespaces.size() || (key.is_unseen && !may_have_written(client, redis))) {
+      continue;
+    }
+    if (!key.is_absent_reply) {
       learn_key({.ns = ns, .hash = key.hash}, client, redis, now);
+    }
+    const auto& loads = parts_.namespaces[ns].loads;
+    if (loads != nullptr && !(key.is_nil && key.is_refused_by_nil)) {
+      loads->written(key.load, client.misses(), key.has_value, now);
     }
   }
 }
@@ -146,6 +181,9 @@ void Guard::stop_reading_replies(Client& client, const redis::Snapshot& redis, T
 // What it has sent may be carried out all the same. What it has queued may be so only if EXEC is on
 // its way.
 void Guard::ended(Client& client, TimePoint now) {
+  if (client.misses() != nullptr) {
+    client.misses()->gone(now);
+  }
   WritesInFlight* const writes = client.writes();
   if (writes == nullptr) {
     return;

@@ -16,6 +16,7 @@
 #include "filter/questions.h"
 #include "guard/absent_reply_bytes.h"
 #include "guard/counters.h"
+#include "guard/loads.h"
 #include "guard/overlay.h"
 
 namespace cuckooguard::guard {
@@ -136,6 +137,7 @@ struct GuardedNamespace {
   std::chrono::nanoseconds strict_hold = config::Source{}.strict_hold;
   std::shared_ptr<Tolerance> tolerance = std::make_shared<Tolerance>();           // never null
   std::shared_ptr<NamespaceCounts> counts = std::make_shared<NamespaceCounts>();  // never null
+  std::shared_ptr<Loads> loads{};  // null: misses are nobody's concern
 
   // Strict, of a source that cannot be, and has yet to be refused for that: no read of an absent
   // key is answered.

@@ -72,5 +72,10 @@ cuckooguard_guest(FLEET "Fleets: one guard reads the database, many follow it"
   ADDS "guests.kinds.push_back(&fleet::kFollowerKind)" "guests.make_publication = fleet::make_publication"
        "commands.push_back(cli::add_fleet_commands)")
 
+cuckooguard_guest(BREAKDOWN "Loads of keys that several clients miss at once"
+  ROOMS breakdown
+  INCLUDES breakdown/leases.h
+  ADDS "guests.make_loads = breakdown::make_loads")
+
 list(REMOVE_DUPLICATES CUCKOOGUARD_GUEST_ROOMS)
 list(TRANSFORM CUCKOOGUARD_GUEST_ROOMS REPLACE ".*/" "" OUTPUT_VARIABLE CUCKOOGUARD_GUEST_ROOM_NAMES)

@@ -298,7 +298,11 @@ bool ReplyOrder::relay_whole(std::string_view bytes, std::uint32_t replies) {
   leading_replies_ -= replies;
   plain_relayed_ += replies;
   ended_ += replies;
-  state_->replied_to(ended_, false);
+  constexpr std::size_t kNilBytes = 5;  // "$-1\r\n"; no other whole reply of that type is as short
+  state_->replied_to(
+      ended_,
+      false,
+      bytes.size() <= kNilBytes && (bytes.starts_with("$-") || bytes.starts_with('_')));
   emit_ready();
   return true;
 }
@@ -446,7 +450,7 @@ void ReplyOrder::tell(const redis::StateChange& change, char type) {
 void ReplyOrder::note_end(char type) {
   ++ended_;
   if (!observed_ || !observed_->is_next(ended_)) {
-    state_->replied_to(ended_, type == '-' || type == '!');
+    state_->replied_to(ended_, type == '-' || type == '!', framer_.is_null());
     return;
   }
   if (ends_multi(ended_)) {

@@ -52,6 +52,7 @@ void Session::on_limits_changed() {
 }
 
 void Session::on_upstream_changed(io::TimePoint before, bool keeps_subscribers) {
+  give_up_miss();
   if (phase_ >= Phase::ending) {
     return;  // what it is owed, it has had
   }
@@ -102,6 +103,7 @@ void Session::read_client() {
         // Read all the same: a client that goes away is noticed, as Redis notices it behind BLPOP.
         take_more(*held_, bytes);
       } else {
+        give_up_miss();
         begin_read();
         worker_.idle.touch(*this);
         take(bytes);
@@ -231,8 +233,13 @@ bool Session::take_command(std::string_view raw, std::string_view behind) {
     return false;
   }
   if (is_judged) {
+    const bool is_alone =
+        decision.may_be_load && behind.empty() && !order_.is_waiting() && !input_.is_ahead();
     worker_.guard.carried_out(question);
     carry_out(question, decision, raw);
+    if (is_alone) {
+      watch_for_miss(raw);
+    }
   } else {
     decide_and_carry_out(question, raw);
   }
@@ -338,6 +345,9 @@ void Session::forward(std::string_view raw) {
   if (route_.is_lost()) {
     end_when_written();
     return;
+  }
+  if (miss_) {
+    miss_->state = Miss::State::none;
   }
   contact_ = std::max(contact_, Contact::sent);
   open_lane_.reset();
@@ -473,11 +483,15 @@ void Session::on_upstream_bytes(std::string_view bytes) {
   order_.take_unasked(route_.has_for_good() ? ReplyOrder::Unasked::all
                       : route_.has_new()    ? ReplyOrder::Unasked::replies
                                             : ReplyOrder::Unasked::none);
-  on_relayed(order_.relay(bytes));
+  if (!is_held_back(bytes)) {
+    on_relayed(order_.relay(bytes));
+  }
 }
 
 void Session::on_upstream_replies(std::string_view bytes, std::uint32_t replies) {
-  on_relayed(order_.relay_whole(bytes, replies) || order_.relay(bytes));
+  if (!is_held_back(bytes)) {
+    on_relayed(order_.relay_whole(bytes, replies) || order_.relay(bytes));
+  }
 }
 
 void Session::on_relayed(bool well_formed) {
@@ -518,6 +532,7 @@ void Session::on_redis_error(std::string_view first_bytes) {
 }
 
 void Session::on_upstream_lost() {
+  give_up_miss();
   // A Redis that could not be reached at all may be down: absent keys are still answered, the first
   // command that needs it ends the session. A connection that was up and is closed ends it at once,
   // as Redis's own close would.

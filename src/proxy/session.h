@@ -36,6 +36,8 @@
 //       as above, no longer than strict_hold; with it wait those behind it that wait for a proof,
 //       too, or are answered here. As soon as the client sends anything else, or if Redis owes it
 //       replies, nothing waits: the reads go to Redis, whose nil is replaced if the proof has come
+//   a miss is held for another client's load (session_miss.cpp)
+//       no longer than the namespace's `breakdown.hold`, and only while the client sends nothing
 //   nothing from the client or to it for idle_timeout
 //       closed without a word, as by Redis's `timeout`; not while Redis owes it a reply (it may be
 //       blocked) or it is held, not while it is subscribed, silent (CLIENT REPLY) or relayed unread
@@ -70,6 +72,7 @@
 #include "io/loop.h"
 #include "io/output_queue.h"
 #include "proxy/client_lists.h"
+#include "proxy/reply_clock.h"
 #include "proxy/reply_order.h"
 #include "redis/command_table.h"
 #include "resp/request_scanner.h"
@@ -116,66 +119,6 @@ class Silence {
   const io::OutputQueue& output_;
   io::TimePoint since_;
   std::unique_ptr<io::Timer> timer_;
-};
-
-// Times a sample of the forwarded reads, from the socket read that brought one to the write of its
-// reply, by ReplyOrder's count of replies, so that it is right in a pipeline, too.
-//
-//   ReplyClock    the worker's: begins at most one per kEvery, so that the others cost a comparison
-//   TimedReply    a client's: the one in flight
-//
-// Not timed: merged or compared replies, and those after them. One read per kEvery: a burst is
-// sampled less than the same reads spread out.
-//
-// Threads: their worker's. Errors: none; a reply that never comes is never counted.
-class ReplyClock {
- public:
-  static constexpr std::chrono::milliseconds kEvery{1};
-
-  // Both outlive this.
-  ReplyClock(const io::Loop& loop, guard::Guard& guard) : loop_(loop), guard_(guard) {}
-
-  bool is_due(io::TimePoint now) const { return now >= due_; }
-  void begin(io::TimePoint now) { due_ = now + kEvery; }
-  void end(io::TimePoint begun) const { guard_.note_reply_time(loop_.now() - begun); }
-
- private:
-  const io::Loop& loop_;
-  guard::Guard& guard_;
-  io::TimePoint due_{};
-};
-
-class TimedReply {
- public:
-  // `order` has just been told to expect the reply to a command that was read at `now`.
-  void expected(ReplyClock& clock,
-                const redis::Command& command,
-                const ReplyOrder& order,
-                io::TimePoint now) {
-    if (number_ == 0 && clock.is_due(now) && is_quick_read(command)) {
-      number_ = order.last_if_plain();
-      begun_ = now;
-      if (number_ != 0) {
-        clock.begin(now);
-      }
-    }
-  }
-  // What `order` has relayed is written, as far as the client takes it.
-  void written(const ReplyClock& clock, const ReplyOrder& order) {
-    if (number_ != 0 && order.plain_relayed() >= number_) {
-      clock.end(begun_);
-      number_ = 0;
-    }
-  }
-
- private:
-  // XREAD may block.
-  static bool is_quick_read(const redis::Command& command) {
-    return redis::may_be_answered(command.role) && command.keys != redis::KeyShape::streams;
-  }
-
-  std::uint64_t number_ = 0;  // of its reply, by ReplyOrder's count; 0: none is timed
-  io::TimePoint begun_{};
 };
 
 // When the bytes at hand had been received: of each command the time after which no more of it
@@ -361,6 +304,14 @@ class Session final : public io::Disposable,
     std::size_t looked_again_at = 0;  // so much input before its incomplete end is looked at again
   };
 
+  // A read whose reply may be a miss that waits for another client's load (session_miss.cpp).
+  struct Miss {
+    enum class State : std::uint8_t { none, watched, held };
+    State state = State::none;
+    std::string request;  // to be sent again
+    std::string reply;    // what Redis has said, while it is held
+  };
+
   void on_ready(io::Readiness readiness) override;
   void flush() override;
   void on_upstream_up() override {
@@ -420,6 +371,15 @@ class Session final : public io::Disposable,
                       std::string_view behind);
   std::optional<std::size_t> absent_reads_in(std::string_view input, const redis::Snapshot* redis);
   void take_more(HeldCommand& held, std::string_view bytes);
+  void watch_for_miss(std::string_view raw);
+  bool is_miss_held() const { return miss_ && miss_->state == Miss::State::held; }
+  bool is_held_back(std::string_view bytes) {
+    return miss_ && miss_->state != Miss::State::none && holds_back(bytes);
+  }
+  bool holds_back(std::string_view bytes);
+  void go_on_with_miss();
+  void give_up_miss();
+  void reply_to_miss();
   std::size_t room_for(const guard::Question& question) const {
     return !must_be_heard(question.redis.idle_timeout) && !input_.is_ahead() ? room() : 0;
   }
@@ -464,6 +424,7 @@ class Session final : public io::Disposable,
   io::TimePoint now_;  // when the bytes at hand were read
   ReadTimes times_;    // of them
   std::optional<HeldCommand> held_;
+  std::unique_ptr<Miss> miss_;  // null: there was none to be watched
   // In this read of the socket commands of that lane may travel: nothing has been sent since it was
   // found out, but answers of the guard. Shared lanes only.
   std::optional<redis::Lane> open_lane_;
@@ -479,6 +440,6 @@ class Session final : public io::Disposable,
   std::unique_ptr<io::Timer> farewell_;
   upstream::Route route_;  // last: its callbacks need all of the above
 };
-static_assert(sizeof(Session) <= 920, "one per client");
+static_assert(sizeof(Session) <= 936, "one per client");
 
 }  // namespace cuckooguard::proxy

@@ -35,6 +35,7 @@ constexpr milliseconds kFarewell{100};
 void Session::drain() {
   if (!is_draining_ && phase_ != Phase::ended) {
     is_draining_ = true;
+    give_up_miss();
     worker_.held.add(*this);  // looked at until it has ended
     update_watch();
   }

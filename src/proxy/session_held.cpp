@@ -89,6 +89,10 @@ void Session::on_all_replied() {
 }
 
 void Session::keep_promises() {
+  if (is_miss_held()) {
+    go_on_with_miss();
+    return;
+  }
   if (phase_ >= Phase::farewell || !order_.keep_promises()) {
     return;
   }
@@ -109,6 +113,7 @@ void Session::on_upstream_progress() {
 
 // Nothing of what it has sent since it asked for a connection has been run.
 void Session::on_upstream_refused(std::string_view error) {
+  give_up_miss();
   bool well_formed = input_.scanner().at_command_boundary() && !state_.has_unread_replies();
   while (well_formed && order_.awaits_redis()) {
     well_formed = order_.relay(error);
@@ -190,6 +195,7 @@ bool Session::refuse_one(std::string_view input, std::size_t& consumed, std::str
 }
 
 void Session::on_client_finished() {
+  give_up_miss();
   phase_ = Phase::client_finished;
   pass_on_the_end();
   if (phase_ < Phase::farewell) {
@@ -227,6 +233,7 @@ void Session::pass_on_the_end() {
 }
 
 void Session::end_when_written() {
+  give_up_miss();
   if (phase_ >= Phase::ending) {
     return;
   }
@@ -351,6 +358,12 @@ void Session::take_more(HeldCommand& held, std::string_view bytes) {
 
 // Something has been proven, of whatever source; or it has waited long enough.
 void Session::on_proof() {
+  if (is_miss_held()) {
+    if (worker_.loop.now() >= state_.misses()->until()) {
+      go_on_with_miss();
+    }
+    return;
+  }
   if (held_ && held_->for_proof && worker_.loop.now() < held_->until &&
       !worker_.guard.is_proven(held_->ns, held_->read_at)) {
     return;

@@ -146,6 +146,9 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"namespaces.*.overlay", "max_keys", "0", "must be from 1 to 1G"},
     {"namespaces.*.overlay", "pass_at_start", "no", "must be true or false"},
     {"namespaces.*.commands", "key", "", ""},
+    {"namespaces.*.breakdown", "hold", "501ms", "must be at most 500ms"},
+    {"namespaces.*.breakdown", "lease", "11s", "must be auto, or from 1ms to 10s"},
+    {"namespaces.*.breakdown", "max_concurrent_misses", "20k", "must be at most 10k"},
     {"filters", "allow_reserve", "\"bf:{name\"", "write a literal brace as '{{'"},
     {"filters", "users", "", ""},
     {"filters", "durability", "locl", "did you mean \"local\"?"},
@@ -185,25 +188,11 @@ constexpr auto kWrong = std::to_array<Wrong>({
 });
 
 // Those that hold further keys.
-constexpr auto kSections = std::to_array<std::string_view>({"listen",
-                                                            "tls",
-                                                            "upstream",
-                                                            "control",
-                                                            "sentinel_control",
-                                                            "sources",
-                                                            "namespaces",
-                                                            "source",
-                                                            "filter",
-                                                            "overlay",
-                                                            "commands",
-                                                            "filters",
-                                                            "named",
-                                                            "dedupe",
-                                                            "fleet",
-                                                            "storage",
-                                                            "limits",
-                                                            "admin",
-                                                            "log"});
+constexpr auto kSections = std::to_array<std::string_view>(
+    {"listen",   "tls",        "upstream", "control", "sentinel_control",
+     "sources",  "namespaces", "source",   "filter",  "overlay",
+     "commands", "breakdown",  "filters",  "named",   "dedupe",
+     "fleet",    "storage",    "limits",   "admin",   "log"});
 
 // `tls` is one, but that of a source is not.
 bool is_section(const KeyList& list, std::string_view key) {

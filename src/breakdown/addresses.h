@@ -1,0 +1,82 @@
+// Whom misses come from: how many connections of an address wait, and who takes leases and never
+// sets.
+//
+//   bounds    of the connections of an address that have missed, one at least does not wait: a pool
+//             can always send the SET that frees the others
+//   adapts    an address whose leases ended without a SET more often than with one takes none, and
+//             does not wait, for kOffFor: for keys of one bucket of kBuckets, so that one client
+//             switches it off for itself alone, and for the keys that it never sets alone
+//   starved   two SETs of an address's came just after waits of its connections had ended by time:
+//             its pool has no connection for the SET. None of its connections waits for kOffFor
+//
+// Threads: any. Limits: an entry per address that has connections; kRecords outcomes, of which the
+// one seen longest ago gives way: then that address may wait again.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <boost/core/noncopyable.hpp>
+
+#include "filter/key_hash.h"
+
+namespace cuckooguard::breakdown {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+class Addresses : boost::noncopyable {
+ public:
+  static constexpr std::chrono::seconds kOffFor{60};
+  static constexpr std::uint64_t kBuckets = 16;
+  static constexpr std::size_t kRecords = 4096;
+  static constexpr int kOutcomesLeast = 4;  // before they are judged
+  static constexpr int kOutcomesMost = 16;
+
+  explicit Addresses(const filter::HashSecret& secret) : hash_(secret), records_(kRecords) {}
+
+  // A connection of this address; its name here.
+  std::uint64_t connect(std::string_view address);
+  void disconnect(std::uint64_t address);
+
+  // One more of its connections waits. False: it must not.
+  bool hold(std::uint64_t address, TimePoint now);
+  void let_go(std::uint64_t address);
+
+  // Whether it takes no leases of such keys, and does not wait.
+  bool is_off(std::uint64_t address, std::uint64_t key, TimePoint now);
+  // How a lease of its ended.
+  void ended(std::uint64_t address, std::uint64_t key, bool in_set, TimePoint now);
+  // A SET of its came just after a wait of one of its connections had ended by time.
+  void starved(std::uint64_t address, TimePoint now);
+
+ private:
+  struct Address {
+    std::size_t connections = 0;
+    std::size_t held = 0;
+  };
+  struct Record {
+    std::uint64_t name = 0;  // 0: none
+    TimePoint seen{};
+    TimePoint off_until{};
+    std::uint16_t outcomes = 0;  // a bit each, the latest lowest: it ended in a SET
+    std::uint8_t count = 0;
+  };
+  static constexpr std::size_t kWays = 4;
+  static constexpr std::uint64_t kStarved = kBuckets;  // in place of a bucket
+
+  static std::uint64_t name_of(std::uint64_t address, std::uint64_t bucket);
+  Record* find(std::uint64_t name);
+  Record& make(std::uint64_t name, TimePoint now);
+
+  std::mutex mutex_;
+  filter::KeyHash hash_;
+  std::unordered_map<std::uint64_t, Address> addresses_;
+  std::vector<Record> records_;  // kWays each for those of one set
+};
+
+}  // namespace cuckooguard::breakdown

@@ -1,0 +1,362 @@
+#include "breakdown/leases.h"
+
+#include <algorithm>
+
+namespace cuckooguard::breakdown {
+
+std::unique_ptr<guard::Misses> Leases::connect(std::string_view address,
+                                               std::shared_ptr<guard::KnownReplies> known,
+                                               void* waiter) {
+  return std::make_unique<Connection>(addresses_, address, std::move(known), waiter);
+}
+
+// --- a connection ---
+
+bool Connection::missed(guard::Loads& of, std::uint64_t key, bool may_hold, TimePoint now) {
+  auto& leases = static_cast<Leases&>(of);
+  if (waits_for_.get() != &leases) {
+    end(End::let_go, now);
+    waits_for_ = leases.shared_from_this();
+  }
+  return leases.missed(*this, key, may_hold, now);
+}
+
+guard::Misses::Next Connection::next(TimePoint now) {
+  return waits_for_ ? waits_for_->next(*this, now) : Next::take;
+}
+
+void Connection::end(End how, TimePoint now) {
+  if (waits_for_) {
+    waits_for_->end(*this, how, now);
+  }
+}
+
+void Connection::gone(TimePoint now) {
+  end(End::let_go, now);
+  for (const auto& [leases, key] : leases_) {
+    if (const auto of = leases.lock()) {
+      of->gone(key, *this, now);
+    }
+  }
+}
+
+void Connection::wake(State state) {
+  state_ = state;
+  guard::KnownReplies::Waiters waiters{waiter_};
+  known_->add(waiters);
+}
+
+// --- what they tell ---
+
+bool Leases::missed(Connection& client, std::uint64_t key, bool may_hold, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  expire(now);
+  if (client.state_ == Connection::State::idle) {
+    client.since_ = now;
+    client.deadline_ = now + settings_.hold;
+  } else if (now >= client.deadline_) {
+    counters_.timed_out.add();
+    stop_waiting(client, now);
+    return false;
+  }
+  const bool is_off = addresses_->is_off(client.address_, key, now);
+  auto at = keys_.find(key);
+  if (is_closed_ || is_off || (at == keys_.end() && keys_.size() >= kKeysMax)) {
+    counters_.passed.add();
+    stop_waiting(client, now);
+    return false;
+  }
+  if (at == keys_.end()) {
+    at = keys_.try_emplace(key).first;
+    Key& made = at->second;
+    made.in_leases = leases_.end();
+    made.in_late = late_.end();
+    made.in_queue = queue_.end();
+    size_.store(keys_.size(), std::memory_order_relaxed);
+  }
+  if (at->second.owner == nullptr && (has_place() || !may_hold)) {
+    stop_waiting(client, now);
+    lease(client, at, now);
+    client.remember(weak_from_this(), key);
+    return false;
+  }
+  if (!may_hold) {
+    counters_.would_be_held.add();
+    ++at->second.would_be_held;
+    return false;
+  }
+  return hold(client, at, now);
+}
+
+bool Leases::hold(Connection& client, Keys::iterator at, TimePoint now) {
+  if (client.state_ == Connection::State::idle) {
+    if (!addresses_->hold(client.address_, now)) {
+      counters_.passed.add();
+      drop_if_idle(at);
+      return false;
+    }
+    counters_.held.add();
+    ++held_;
+  }
+  Key& of = at->second;
+  client.state_ = Connection::State::waits;
+  client.key_ = at->first;
+  client.place_ = of.waiters.insert(of.waiters.end(), &client);
+  if (of.owner == nullptr && of.in_queue == queue_.end()) {
+    of.in_queue = queue_.insert(queue_.end(), at->first);
+  }
+  wait_on(client);
+  return true;
+}
+
+// As long as it may; or until a lease ends that nobody else may notice.
+void Leases::wait_on(Connection& client) const {
+  client.until_ = client.deadline_;
+  if (!leases_.empty()) {
+    client.until_ = std::min(client.until_, keys_.find(leases_.front())->second.until);
+  }
+}
+
+guard::Misses::Next Leases::next(Connection& client, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  expire(now);
+  if (client.state_ == Connection::State::ask) {
+    return guard::Misses::Next::ask;
+  }
+  if (client.state_ == Connection::State::waits && now < client.deadline_) {
+    wait_on(client);
+    return guard::Misses::Next::wait;
+  }
+  if (client.state_ == Connection::State::waits) {
+    Key& of = keys_.find(client.key_)->second;
+    of.hold_ended = now;
+    of.hold_address = client.address_;
+    counters_.timed_out.add();
+  }
+  stop_waiting(client, now);
+  return guard::Misses::Next::take;
+}
+
+void Leases::end(Connection& client, guard::Misses::End how, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  if (client.state_ != Connection::State::idle) {
+    (how == guard::Misses::End::value ? counters_.spared : counters_.let_go).add();
+    stop_waiting(client, now);
+  }
+}
+
+void Leases::gone(std::uint64_t key, const Connection& owner, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  const auto at = keys_.find(key);
+  if (at != keys_.end() && at->second.owner == &owner) {
+    end_lease(at, LeaseEnd::gone, now);
+    hand_over(at, now);
+  }
+}
+
+void Leases::written(std::uint64_t key, const guard::Misses* by, bool has_value, TimePoint now) {
+  if (size_.load(std::memory_order_relaxed) == 0) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  expire(now);
+  const auto at = keys_.find(key);
+  if (at == keys_.end()) {
+    return;
+  }
+  if (has_value) {
+    credit(at, by != nullptr ? static_cast<const Connection*>(by)->address_ : 0, now);
+  }
+  if (at->second.owner != nullptr) {
+    end_lease(at, LeaseEnd::write, now);
+  }
+  let_ask(at->second);
+  drop_if_idle(at);
+  admit_next(now);
+}
+
+void Leases::close() {
+  const std::lock_guard lock(mutex_);
+  is_closed_ = true;
+  for (auto& [key, of] : keys_) {
+    let_ask(of);
+  }
+}
+
+guard::Loads::Now Leases::now() const {
+  const std::lock_guard lock(mutex_);
+  return {.loads = leased_, .held = held_, .usual = usual_};
+}
+
+// --- with the lock ---
+
+void Leases::stop_waiting(Connection& client, TimePoint now) {
+  if (client.state_ == Connection::State::idle) {
+    return;
+  }
+  if (client.state_ == Connection::State::waits) {
+    const auto at = keys_.find(client.key_);
+    at->second.waiters.erase(client.place_);
+    drop_if_idle(at);
+  } else if (client.state_ == Connection::State::take) {
+    client.remember(weak_from_this(), client.key_);
+  }
+  client.state_ = Connection::State::idle;
+  --held_;
+  addresses_->let_go(client.address_);
+  counters_.waited.add(now - client.since_);
+}
+
+void Leases::lease(Connection& client, Keys::iterator at, TimePoint now) {
+  Key& of = at->second;
+  of.owner = &client;
+  of.address = client.address_;
+  of.until = now + lease_time();
+  if (of.since == TimePoint()) {
+    of.since = now;
+  }
+  of.in_leases = leases_.insert(leases_.end(), at->first);
+  ++leased_;
+  counters_.leases.add();
+}
+
+void Leases::end_lease(Keys::iterator at, LeaseEnd how, TimePoint now) {
+  Key& of = at->second;
+  of.owner = nullptr;
+  leases_.erase(std::exchange(of.in_leases, leases_.end()));
+  --leased_;
+  (how == LeaseEnd::write ? counters_.leases_written : counters_.leases_lost).add();
+  if (how == LeaseEnd::gone || (how == LeaseEnd::time && of.past.size() >= kPastMax)) {
+    addresses_->ended(of.address, at->first, false, now);
+  } else if (how == LeaseEnd::time) {
+    of.past.push_back({.address = of.address, .ended = now});
+    if (of.in_late == late_.end()) {
+      of.in_late = late_.insert(late_.end(), at->first);
+    }
+  }
+}
+
+// To who has waited longest for it; else to who has waited longest for any.
+void Leases::hand_over(Keys::iterator at, TimePoint now) {
+  Key& of = at->second;
+  if (of.waiters.empty()) {
+    drop_if_idle(at);
+    admit_next(now);
+    return;
+  }
+  Connection& next = *of.waiters.front();
+  of.waiters.pop_front();
+  counters_.taken_over.add();
+  lease(next, at, now);
+  next.wake(Connection::State::take);
+}
+
+void Leases::let_ask(Key& of) {
+  for (Connection* const waiter : of.waiters) {
+    waiter->wake(Connection::State::ask);
+  }
+  of.waiters.clear();
+}
+
+void Leases::admit_next(TimePoint now) {
+  while (!queue_.empty() && has_place()) {
+    const auto at = keys_.find(queue_.front());
+    queue_.pop_front();
+    at->second.in_queue = queue_.end();
+    if (at->second.owner == nullptr && !at->second.waiters.empty()) {
+      hand_over(at, now);
+    } else {
+      drop_if_idle(at);
+    }
+  }
+}
+
+void Leases::expire(TimePoint now) {
+  while (!leases_.empty()) {
+    const auto at = keys_.find(leases_.front());
+    if (now < at->second.until) {
+      break;
+    }
+    end_lease(at, LeaseEnd::time, now);
+    hand_over(at, now);
+  }
+  judge_past(now);
+}
+
+// Nobody has written the key for kLate.
+void Leases::judge_past(TimePoint now) {
+  while (!late_.empty()) {
+    const auto at = keys_.find(late_.front());
+    Key& of = at->second;
+    if (now - of.past.front().ended < kLate) {
+      return;
+    }
+    addresses_->ended(of.past.front().address, at->first, false, now);
+    of.past.erase(of.past.begin());
+    late_.pop_front();
+    of.in_late = of.past.empty() ? late_.end() : late_.insert(late_.end(), at->first);
+    if (of.past.empty() && of.owner == nullptr) {
+      of.since = {};
+      drop_if_idle(at);
+    }
+  }
+}
+
+// A SET: the leases of before count as ended by it only if it is their own address's, or one client
+// that never sets would be credited with what others do.
+void Leases::credit(Keys::iterator at, std::uint64_t writer, TimePoint now) {
+  Key& of = at->second;
+  const auto others = std::ranges::stable_partition(
+      of.past, [writer](const Past& past) { return past.address != writer; });
+  if (of.owner != nullptr) {
+    addresses_->ended(of.address, at->first, true, now);
+  }
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    addresses_->ended(writer, at->first, true, now);
+  }
+  if (of.owner != nullptr || !others.empty()) {
+    constexpr int kWeight = 8;
+    const auto took = now - of.since;
+    usual_ = usual_ == TimePoint::duration() ? took : usual_ + (took - usual_) / kWeight;
+  }
+  of.past.erase(others.begin(), others.end());
+  if (of.past.empty() && of.in_late != late_.end()) {
+    late_.erase(std::exchange(of.in_late, late_.end()));
+  }
+  if (now - of.hold_ended <= kSoon && of.hold_address == writer) {
+    addresses_->starved(writer, now);
+  }
+  counters_.would_be_spared.add(std::exchange(of.would_be_held, 0));
+  of.hold_ended = {};
+  of.since = {};
+}
+
+void Leases::drop_if_idle(Keys::iterator at) {
+  const Key& of = at->second;
+  if (of.owner == nullptr && of.waiters.empty() && of.in_late == late_.end() &&
+      of.in_queue == queue_.end()) {
+    keys_.erase(at);
+    size_.store(keys_.size(), std::memory_order_relaxed);
+  }
+}
+
+TimePoint::duration Leases::lease_time() const {
+  if (settings_.lease) {
+    return *settings_.lease;
+  }
+  const TimePoint::duration most = kLeaseMost;
+  return usual_ == TimePoint::duration()
+             ? most
+             : std::clamp<TimePoint::duration>(kUsualTimes * usual_, kLeaseLeast, most);
+}
+
+std::shared_ptr<guard::Loads> make_loads(const config::Breakdown& settings,
+                                         const std::shared_ptr<guard::Loads>& sibling) {
+  const filter::HashSecret secret = filter::random_secret();
+  return std::make_shared<Leases>(settings,
+                                  sibling ? static_cast<const Leases&>(*sibling).addresses()
+                                          : std::make_shared<Addresses>(secret),
+                                  secret);
+}
+
+}  // namespace cuckooguard::breakdown

@@ -1,0 +1,194 @@
+// The leases of one namespace: who may load which key, and who waits for it.
+//
+//   key:  no entry ─ nil ─▶ leased to the connection that had the nil; more of them wait
+//         leased   ─ a write of the key ──────────▶ all who wait ask Redis again
+//                  ─ its time, or its owner goes ─▶ to who has waited longest, with the nil of then
+//         queued   only with max_concurrent_misses, while so many keys are leased: the first one
+//                  waits, too, until a lease ends
+//
+// A lease lasts kUsualTimes times what this namespace usually needs from a nil to the SET, or what
+// the configuration says. What a SET needs that comes after the lease's end counts, too, for kLate:
+// a database that has become slow must not look like clients that never set.
+//
+// A connection waits no longer than `hold` after its first nil, and only where its address lets it
+// (addresses.h). In doubt it does not.
+//
+// Threads: any; one lock for all keys, taken by misses and by writes of keys while there is an
+// entry. Lifetimes: shared by those that wait or have a lease. Limits: kKeysMax keys, above which
+// misses are not looked at; one wait for each connection; kPastMax outcomes that are still open for
+// each key.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "breakdown/addresses.h"
+#include "config/config.h"
+#include "filter/key_hash.h"
+#include "guard/loads.h"
+
+namespace cuckooguard::breakdown {
+
+class Connection;
+
+class Leases final : public guard::Loads, public std::enable_shared_from_this<Leases> {
+ public:
+  static constexpr std::size_t kKeysMax = 16'384;
+  static constexpr std::size_t kPastMax = 4;
+  static constexpr std::chrono::milliseconds kLeaseLeast{20};
+  static constexpr std::chrono::milliseconds kLeaseMost{500};
+  static constexpr int kUsualTimes = 4;
+  static constexpr std::chrono::milliseconds kLate{1000};
+  // A SET that comes so soon after a wait has ended by time may have waited for that.
+  static constexpr std::chrono::milliseconds kSoon{5};
+
+  Leases(config::Breakdown settings,
+         std::shared_ptr<Addresses> addresses,
+         const filter::HashSecret& secret)
+      : settings_(settings), addresses_(std::move(addresses)), hash_(secret) {}
+
+  std::uint64_t hash(std::string_view key) const override { return hash_(key); }
+  std::unique_ptr<guard::Misses> connect(std::string_view address,
+                                         std::shared_ptr<guard::KnownReplies> known,
+                                         void* waiter) override;
+  void written(std::uint64_t key, const guard::Misses* by, bool has_value, TimePoint now) override;
+  void close() override;
+  Now now() const override;
+  const std::shared_ptr<Addresses>& addresses() const { return addresses_; }
+
+ private:
+  friend class Connection;
+
+  using Names = std::list<std::uint64_t>;  // of keys
+  using Waiters = std::list<Connection*>;
+
+  // Of a lease that has ended without a write: one may yet come.
+  struct Past {
+    std::uint64_t address = 0;
+    TimePoint ended{};
+  };
+  struct Key {
+    const Connection* owner = nullptr;  // of the lease; null: none
+    std::uint64_t address = 0;          // the owner's
+    TimePoint until{};                  // of the lease
+    TimePoint since{};                  // the first nil after the last SET
+    TimePoint hold_ended{};             // a wait for it has ended by time; of a connection at:
+    std::uint64_t hold_address = 0;
+    std::uint64_t would_be_held = 0;
+    Waiters waiters{};         // who has waited longest first
+    std::vector<Past> past{};  // the first ended first
+    // Its places; the end of the list: it is not there.
+    Names::iterator in_leases{};
+    Names::iterator in_late{};
+    Names::iterator in_queue{};
+  };
+  using Keys = std::unordered_map<std::uint64_t, Key>;
+
+  bool missed(Connection& client, std::uint64_t key, bool may_hold, TimePoint now);
+  guard::Misses::Next next(Connection& client, TimePoint now);
+  void end(Connection& client, guard::Misses::End how, TimePoint now);
+  void gone(std::uint64_t key, const Connection& owner, TimePoint now);
+
+  bool has_place() const {
+    return settings_.max_concurrent_misses == 0 || leased_ < settings_.max_concurrent_misses;
+  }
+  bool hold(Connection& client, Keys::iterator at, TimePoint now);
+  void wait_on(Connection& client) const;
+  void stop_waiting(Connection& client, TimePoint now);
+  void lease(Connection& client, Keys::iterator at, TimePoint now);
+  enum class LeaseEnd : std::uint8_t { write, time, gone };
+  void end_lease(Keys::iterator at, LeaseEnd how, TimePoint now);
+  void hand_over(Keys::iterator at, TimePoint now);
+  void let_ask(Key& of);
+  void admit_next(TimePoint now);
+  void expire(TimePoint now);
+  void judge_past(TimePoint now);
+  void credit(Keys::iterator at, std::uint64_t writer, TimePoint now);
+  void drop_if_idle(Keys::iterator at);
+  TimePoint::duration lease_time() const;
+
+  const config::Breakdown settings_;
+  const std::shared_ptr<Addresses> addresses_;
+  const filter::KeyHash hash_;
+
+  mutable std::mutex mutex_;
+  std::atomic<std::size_t> size_{0};  // keys_.size(): without one, a write need not lock
+  Keys keys_;
+  Names leases_;  // those that are leased, the oldest lease first
+  Names late_;    // those with a past, by the end of its first
+  Names queue_;   // those that wait for a place
+  std::size_t leased_ = 0;
+  std::size_t held_ = 0;
+  TimePoint::duration usual_{};
+  bool is_closed_ = false;
+};
+
+// One client's connection: waits for one key at a time, and has leases of any number of them.
+//
+// Threads: its worker's; what the lock of the namespace in which it waits keeps, any.
+class Connection final : public guard::Misses {
+ public:
+  static constexpr std::size_t kLeasesKept = 64;  // those before last only until their time
+
+  Connection(std::shared_ptr<Addresses> addresses,
+             std::string_view address,
+             std::shared_ptr<guard::KnownReplies> known,
+             void* waiter)
+      : addresses_(std::move(addresses)),
+        address_(addresses_->connect(address)),
+        known_(std::move(known)),
+        waiter_(waiter) {}
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection() override { addresses_->disconnect(address_); }
+
+  bool missed(guard::Loads& of, std::uint64_t key, bool may_hold, TimePoint now) override;
+  Next next(TimePoint now) override;
+  TimePoint until() const override { return until_; }
+  void end(End how, TimePoint now) override;
+  void gone(TimePoint now) override;
+
+ private:
+  friend class Leases;
+
+  // `ask` and `take`: it was woken, and waits among the key's no more. To `take`: with a lease.
+  enum class State : std::uint8_t { idle, waits, ask, take };
+
+  void wake(State state);
+  void remember(std::weak_ptr<Leases> leases, std::uint64_t key) {
+    if (leases_.size() == kLeasesKept) {
+      leases_.erase(leases_.begin(), leases_.begin() + kLeasesKept / 2);
+    }
+    leases_.emplace_back(std::move(leases), key);
+  }
+
+  const std::shared_ptr<Addresses> addresses_;
+  const std::uint64_t address_;
+  const std::shared_ptr<guard::KnownReplies> known_;
+  void* const waiter_;
+
+  std::shared_ptr<Leases> waits_for_;  // null: it has not had a nil that waits
+  std::vector<std::pair<std::weak_ptr<Leases>, std::uint64_t>> leases_;
+  TimePoint until_{};
+
+  // By the lock of `waits_for_`:
+  State state_ = State::idle;
+  std::uint64_t key_ = 0;
+  Leases::Waiters::iterator place_{};
+  TimePoint since_{};     // the first nil
+  TimePoint deadline_{};  // hold after that
+};
+
+// app::Guests::make_loads.
+std::shared_ptr<guard::Loads> make_loads(const config::Breakdown& settings,
+                                         const std::shared_ptr<guard::Loads>& sibling);
+
+}  // namespace cuckooguard::breakdown
