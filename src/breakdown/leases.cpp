@@ -12,13 +12,13 @@ std::unique_ptr<guard::Misses> Leases::connect(std::string_view address,
 
 // --- a connection ---
 
-bool Connection::missed(guard::Loads& of, std::uint64_t key, bool may_hold, TimePoint now) {
+bool Connection::missed(guard::Loads& of, std::uint64_t key, May may, TimePoint now) {
   auto& leases = static_cast<Leases&>(of);
   if (waits_for_.get() != &leases) {
     end(End::let_go, now);
     waits_for_ = leases.shared_from_this();
   }
-  return leases.missed(*this, key, may_hold, now);
+  return leases.missed(*this, key, may, now);
 }
 
 guard::Misses::Next Connection::next(TimePoint now) {
@@ -48,7 +48,8 @@ void Connection::wake(State state) {
 
 // --- what they tell ---
 
-bool Leases::missed(Connection& client, std::uint64_t key, bool may_hold, TimePoint now) {
+bool Leases::missed(Connection& client, std::uint64_t key, guard::Misses::May may, TimePoint now) {
+  using May = guard::Misses::May;
   const std::lock_guard lock(mutex_);
   expire(now);
   if (client.state_ == Connection::State::idle) {
@@ -74,18 +75,24 @@ bool Leases::missed(Connection& client, std::uint64_t key, bool may_hold, TimePo
     made.in_queue = queue_.end();
     size_.store(keys_.size(), std::memory_order_relaxed);
   }
-  if (at->second.owner == nullptr && (has_place() || !may_hold)) {
+  if (at->second.owner == nullptr && (has_place() || may == May::be_observed)) {
     stop_waiting(client, now);
     lease(client, at, now);
     client.remember(weak_from_this(), key);
     return false;
   }
-  if (!may_hold) {
+  if (may == May::wait) {
+    return hold(client, at, now);
+  }
+  if (may == May::be_observed) {
     counters_.would_be_held.add();
     ++at->second.would_be_held;
-    return false;
+  } else {
+    counters_.passed.add();
   }
-  return hold(client, at, now);
+  stop_waiting(client, now);
+  drop_if_idle(at);
+  return false;
 }
 
 bool Leases::hold(Connection& client, Keys::iterator at, TimePoint now) {

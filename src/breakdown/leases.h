@@ -92,7 +92,7 @@ class Leases final : public guard::Loads, public std::enable_shared_from_this<Le
   };
   using Keys = std::unordered_map<std::uint64_t, Key>;
 
-  bool missed(Connection& client, std::uint64_t key, bool may_hold, TimePoint now);
+  bool missed(Connection& client, std::uint64_t key, guard::Misses::May may, TimePoint now);
   guard::Misses::Next next(Connection& client, TimePoint now);
   void end(Connection& client, guard::Misses::End how, TimePoint now);
   void gone(std::uint64_t key, const Connection& owner, TimePoint now);
@@ -150,7 +150,7 @@ class Connection final : public guard::Misses {
   Connection& operator=(const Connection&) = delete;
   ~Connection() override { addresses_->disconnect(address_); }
 
-  bool missed(guard::Loads& of, std::uint64_t key, bool may_hold, TimePoint now) override;
+  bool missed(guard::Loads& of, std::uint64_t key, May may, TimePoint now) override;
   Next next(TimePoint now) override;
   TimePoint until() const override { return until_; }
   void end(End how, TimePoint now) override;

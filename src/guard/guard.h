@@ -330,11 +330,11 @@ class Guard {
   void compare(const AbsentKeyReply& reply);
 
   // Redis has replied to a read with `may_be_load`, with nil for this key alone: its loads, and
-  // whether the client may be made to wait. Null: it is nobody's concern, or need not exist.
+  // whether they are only observed. Null: it is nobody's concern, or need not exist.
   struct Missed {
     Loads* loads = nullptr;
     std::uint64_t key = 0;
-    bool may_hold = false;
+    bool is_observed = false;
   };
   Missed missed(std::string_view key, const Client& client, TimePoint now);
 

@@ -328,7 +328,7 @@ Guard::Missed Guard::missed(std::string_view key, const Client& client, TimePoin
                                             now) == filter::Finding::may_exist;
   return may_exist ? Missed{.loads = space.loads.get(),
                             .key = space.loads->hash(key),
-                            .may_hold = space.mode == config::Mode::enforce}
+                            .is_observed = space.mode != config::Mode::enforce}
                    : Missed{};
 }
 

@@ -53,12 +53,15 @@ class Misses : boost::noncopyable {
     let_go,  // the client has sent more, or is to go; or Redis is lost
   };
   enum class Next : std::uint8_t { wait, ask, take };
+  // What may become of a miss that another client loads: of one that may not wait the nil leaves;
+  // in mode observe it does, too, and what would have been is counted.
+  enum class May : std::uint8_t { wait, pass, be_observed };
 
   virtual ~Misses() = default;
 
-  // Redis has said nil to a read of this key. True: the client waits. `may_hold`: it may be made
-  // to. Asked again after `ask` it waits no longer than it would have the first time.
-  virtual bool missed(Loads& of, std::uint64_t key, bool may_hold, TimePoint now) = 0;
+  // Redis has said nil to a read of this key. True: the client waits. Asked again after `ask` it
+  // waits no longer than it would have the first time.
+  virtual bool missed(Loads& of, std::uint64_t key, May may, TimePoint now) = 0;
   // It waits, and was woken, or has waited until().
   virtual Next next(TimePoint now) = 0;
   virtual TimePoint until() const = 0;

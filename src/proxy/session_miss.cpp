@@ -77,9 +77,10 @@ bool Session::holds_back(std::string_view bytes) {
     state_.remember_misses(missed.loads->connect(client_->peer(), worker_.known, this));
     misses = state_.misses();
   }
-  const bool may_hold =
-      missed.may_hold && phase_ == Phase::open && !is_draining_ && input_.is_between_commands();
-  if (!misses->missed(*missed.loads, missed.key, may_hold, now)) {
+  using May = guard::Misses::May;
+  const bool may_wait = phase_ == Phase::open && !is_draining_ && input_.is_between_commands();
+  const May may = missed.is_observed ? May::be_observed : may_wait ? May::wait : May::pass;
+  if (!misses->missed(*missed.loads, missed.key, may, now)) {
     return false;
   }
   miss_->state = Miss::State::held;

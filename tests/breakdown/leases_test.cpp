@@ -14,6 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using Next = guard::Misses::Next;
 using End = guard::Misses::End;
+using May = guard::Misses::May;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -23,32 +24,32 @@ class LeasesTest : public testing::Test {
   static constexpr int kClients = 8;
 
   void begin(const config::Breakdown& settings) {
-    clients.clear();
-    leases = std::make_shared<Leases>(settings, addresses, filter::random_secret());
+    clients_.clear();
+    leases_ = std::make_shared<Leases>(settings, addresses_, filter::random_secret());
     for (int i = 0; i < kClients; ++i) {
-      clients.push_back(connect("here"));
+      clients_.push_back(connect("here"));
     }
   }
   std::unique_ptr<guard::Misses> connect(std::string_view address) {
-    names.push_back(std::make_unique<int>(static_cast<int>(names.size())));
-    return leases->connect(address, known, names.back().get());
+    names_.push_back(std::make_unique<int>(static_cast<int>(names_.size())));
+    return leases_->connect(address, known_, names_.back().get());
   }
   void SetUp() override { begin({.hold = 100ms}); }
 
   // True: it waits.
-  bool miss(int client, std::string_view key, bool may_hold = true) {
-    return clients.at(static_cast<std::size_t>(client))
-        ->missed(*leases, leases->hash(key), may_hold, now);
+  bool miss(int client, std::string_view key, May may = May::wait) {
+    return clients_.at(static_cast<std::size_t>(client))
+        ->missed(*leases_, leases_->hash(key), may, now_);
   }
-  Next next(int client) { return clients.at(static_cast<std::size_t>(client))->next(now); }
+  Next next(int client) { return clients_.at(static_cast<std::size_t>(client))->next(now_); }
   void write(int client, std::string_view key, bool has_value = true) {
-    leases->written(
-        leases->hash(key), clients.at(static_cast<std::size_t>(client)).get(), has_value, now);
+    leases_->written(
+        leases_->hash(key), clients_.at(static_cast<std::size_t>(client)).get(), has_value, now_);
   }
   // Who is to be asked what comes next.
   std::vector<int> woken() {
     std::vector<int> all;
-    for (void* const name : known->take()) {
+    for (void* const name : known_->take()) {
       all.push_back(*static_cast<int*>(name) % kClients);
     }
     return all;
@@ -56,16 +57,16 @@ class LeasesTest : public testing::Test {
   // The usual time from nil to SET.
   void teach(std::chrono::milliseconds usual) {
     ASSERT_FALSE(miss(0, "taught"));
-    now += usual;
+    now_ += usual;
     write(0, "taught");
   }
 
-  TimePoint now{std::chrono::hours(1)};
-  std::shared_ptr<Addresses> addresses = std::make_shared<Addresses>(filter::random_secret());
-  std::shared_ptr<guard::KnownReplies> known = std::make_shared<guard::KnownReplies>([] {});
-  std::vector<std::unique_ptr<int>> names;
-  std::shared_ptr<Leases> leases;
-  std::vector<std::unique_ptr<guard::Misses>> clients;
+  TimePoint now_{std::chrono::hours(1)};
+  std::shared_ptr<Addresses> addresses_ = std::make_shared<Addresses>(filter::random_secret());
+  std::shared_ptr<guard::KnownReplies> known_ = std::make_shared<guard::KnownReplies>([] {});
+  std::vector<std::unique_ptr<int>> names_;
+  std::shared_ptr<Leases> leases_;
+  std::vector<std::unique_ptr<guard::Misses>> clients_;
 };
 
 TEST_F(LeasesTest, the_first_loads_and_the_others_wait_until_the_key_is_written) {
@@ -77,17 +78,17 @@ TEST_F(LeasesTest, the_first_loads_and_the_others_wait_until_the_key_is_written)
   write(0, "a");
   EXPECT_THAT(woken(), ElementsAre(1, 2));
   EXPECT_EQ(next(1), Next::ask);
-  clients[1]->end(End::value, now);
-  EXPECT_EQ(leases->counters().spared.value(), 1);
-  EXPECT_EQ(leases->now().held, 1) << "the other has been told, and has yet to ask";
+  clients_[1]->end(End::value, now_);
+  EXPECT_EQ(leases_->counters().spared.value(), 1);
+  EXPECT_EQ(leases_->now().held, 1) << "the other has been told, and has yet to ask";
 }
 
 TEST_F(LeasesTest, a_write_over_any_connection_ends_it) {
   EXPECT_FALSE(miss(0, "a"));
   EXPECT_TRUE(miss(1, "a"));
-  leases->written(leases->hash("a"), nullptr, true, now);
+  leases_->written(leases_->hash("a"), nullptr, true, now_);
   EXPECT_EQ(next(1), Next::ask);
-  EXPECT_EQ(leases->now().loads, 0);
+  EXPECT_EQ(leases_->now().loads, 0);
 }
 
 TEST_F(LeasesTest, a_write_of_another_key_ends_nothing) {
@@ -100,37 +101,37 @@ TEST_F(LeasesTest, a_write_of_another_key_ends_nothing) {
 TEST_F(LeasesTest, nothing_else_of_the_owners_ends_it) {
   EXPECT_FALSE(miss(0, "a"));
   EXPECT_TRUE(miss(0, "a")) << "another thread has this connection of the pool now";
-  EXPECT_FALSE(clients[1]->missed(*leases, leases->hash("b"), true, now));
+  EXPECT_FALSE(clients_[1]->missed(*leases_, leases_->hash("b"), May::wait, now_));
   EXPECT_EQ(next(0), Next::wait);
-  EXPECT_EQ(leases->now().loads, 2);
+  EXPECT_EQ(leases_->now().loads, 2);
 }
 
 TEST_F(LeasesTest, after_hold_a_waiter_has_its_nil) {
   begin({.hold = 100ms, .lease = 300ms});
   EXPECT_FALSE(miss(0, "a"));
-  now += 10ms;
+  now_ += 10ms;
   EXPECT_TRUE(miss(1, "a"));
-  EXPECT_EQ(clients[1]->until(), now + 100ms);
-  now += 99ms;
+  EXPECT_EQ(clients_[1]->until(), now_ + 100ms);
+  now_ += 99ms;
   EXPECT_EQ(next(1), Next::wait);
-  now += 1ms;
+  now_ += 1ms;
   EXPECT_EQ(next(1), Next::take);
-  EXPECT_EQ(leases->counters().timed_out.value(), 1);
-  EXPECT_EQ(leases->now().held, 0);
+  EXPECT_EQ(leases_->counters().timed_out.value(), 1);
+  EXPECT_EQ(leases_->now().held, 0);
 }
 
 TEST_F(LeasesTest, one_that_misses_again_waits_no_longer_than_at_first) {
   EXPECT_FALSE(miss(0, "a"));
   EXPECT_TRUE(miss(1, "a"));
   EXPECT_TRUE(miss(2, "a"));
-  now += 60ms;
+  now_ += 60ms;
   write(0, "a");
   EXPECT_EQ(next(1), Next::ask);
   EXPECT_EQ(next(2), Next::ask);
   EXPECT_FALSE(miss(1, "a")) << "it has become the owner";
   EXPECT_TRUE(miss(2, "a"));
-  EXPECT_EQ(clients[2]->until(), now + 40ms);
-  now += 40ms;
+  EXPECT_EQ(clients_[2]->until(), now_ + 40ms);
+  now_ += 40ms;
   EXPECT_EQ(next(2), Next::take);
 }
 
@@ -139,22 +140,22 @@ TEST_F(LeasesTest, one_that_is_asked_too_late_has_its_nil) {
   EXPECT_TRUE(miss(1, "a"));
   write(0, "a");
   EXPECT_EQ(next(1), Next::ask);
-  now += 100ms;
+  now_ += 100ms;
   EXPECT_FALSE(miss(1, "a"));
-  EXPECT_EQ(leases->now().loads, 0) << "its time is over: nobody waits for it";
+  EXPECT_EQ(leases_->now().loads, 0) << "its time is over: nobody waits for it";
 }
 
 TEST_F(LeasesTest, when_the_owner_goes_the_next_one_loads_at_once) {
   EXPECT_FALSE(miss(0, "a"));
   EXPECT_TRUE(miss(1, "a"));
   EXPECT_TRUE(miss(2, "a"));
-  clients[0]->gone(now);
-  clients[0].reset();
+  clients_[0]->gone(now_);
+  clients_[0].reset();
   EXPECT_THAT(woken(), ElementsAre(1));
   EXPECT_EQ(next(1), Next::take);
   EXPECT_EQ(next(2), Next::wait);
-  EXPECT_EQ(leases->now().loads, 1);
-  clients[1]->gone(now);
+  EXPECT_EQ(leases_->now().loads, 1);
+  clients_[1]->gone(now_);
   EXPECT_THAT(woken(), ElementsAre(2)) << "a lease that was handed over is one";
 }
 
@@ -162,8 +163,8 @@ TEST_F(LeasesTest, one_that_goes_before_it_has_heard_of_its_lease_hands_it_on) {
   EXPECT_FALSE(miss(0, "a"));
   EXPECT_TRUE(miss(1, "a"));
   EXPECT_TRUE(miss(2, "a"));
-  clients[0]->gone(now);
-  clients[1]->gone(now);
+  clients_[0]->gone(now_);
+  clients_[1]->gone(now_);
   EXPECT_EQ(next(2), Next::take);
 }
 
@@ -172,67 +173,68 @@ TEST_F(LeasesTest, a_lease_lasts_four_times_what_is_usual_and_then_has_one_succe
   EXPECT_FALSE(miss(0, "a"));
   EXPECT_TRUE(miss(1, "a"));
   EXPECT_TRUE(miss(2, "a"));
-  EXPECT_EQ(clients[1]->until(), now + 40ms);
-  now += 40ms;
+  EXPECT_EQ(clients_[1]->until(), now_ + 40ms);
+  now_ += 40ms;
   EXPECT_EQ(next(1), Next::take);
   EXPECT_EQ(next(2), Next::wait);
-  EXPECT_EQ(clients[2]->until(), now + 40ms);
+  EXPECT_EQ(clients_[2]->until(), now_ + 40ms);
 }
 
 TEST_F(LeasesTest, a_lease_lasts_neither_less_than_20_ms_nor_more_than_500) {
   teach(1ms);
   EXPECT_FALSE(miss(0, "a"));
   EXPECT_TRUE(miss(1, "a"));
-  EXPECT_EQ(clients[1]->until(), now + 20ms);
+  EXPECT_EQ(clients_[1]->until(), now_ + 20ms);
   begin({.hold = 500ms});
   teach(400ms);
   EXPECT_FALSE(miss(0, "a"));
-  now += 250ms;
+  now_ += 250ms;
   EXPECT_TRUE(miss(1, "a"));
-  EXPECT_EQ(clients[1]->until(), now + 250ms);
+  EXPECT_EQ(clients_[1]->until(), now_ + 250ms);
 }
 
 TEST_F(LeasesTest, a_database_that_has_become_slow_is_learned_from_what_comes_late) {
   teach(10ms);
   for (int i = 0; i < 30; ++i) {
     EXPECT_FALSE(miss(0, "a"));
-    now += 100ms;
+    now_ += 100ms;
     write(0, "a");
   }
-  EXPECT_GT(leases->now().usual, 50ms);
-  EXPECT_FALSE(addresses->is_off(addresses->connect("here"), leases->hash("a"), now));
+  EXPECT_GT(leases_->now().usual, 50ms);
+  EXPECT_FALSE(addresses_->is_off(addresses_->connect("here"), leases_->hash("a"), now_));
 }
 
 TEST_F(LeasesTest, who_never_sets_takes_no_lease_any_more) {
   const auto taker = connect("elsewhere");
-  const std::uint64_t key = leases->hash("a");
+  const std::uint64_t key = leases_->hash("a");
   for (int i = 0; i < Addresses::kOutcomesLeast; ++i) {
-    EXPECT_FALSE(taker->missed(*leases, key, true, now));
-    EXPECT_EQ(leases->now().loads, 1);
-    now += 500ms;
+    EXPECT_FALSE(taker->missed(*leases_, key, May::wait, now_));
+    EXPECT_EQ(leases_->now().loads, 1);
+    now_ += 500ms;
     EXPECT_FALSE(miss(0, "b")) << "which ends the lease that is over";
     write(0, "b");
-    now += Leases::kLate;
+    now_ += Leases::kLate;
   }
-  EXPECT_FALSE(taker->missed(*leases, key, true, now));
-  EXPECT_EQ(leases->now().loads, 0);
+  EXPECT_FALSE(taker->missed(*leases_, key, May::wait, now_));
+  EXPECT_EQ(leases_->now().loads, 0);
   EXPECT_FALSE(miss(0, "a"));
-  EXPECT_EQ(leases->now().loads, 1) << "others do";
-  EXPECT_FALSE(taker->missed(*leases, key, true, now)) << "and it is not made to wait for them";
+  EXPECT_EQ(leases_->now().loads, 1) << "others do";
+  EXPECT_FALSE(taker->missed(*leases_, key, May::wait, now_))
+      << "and it is not made to wait for them";
 }
 
 TEST_F(LeasesTest, who_never_sets_is_not_credited_with_what_others_set) {
   const auto taker = connect("elsewhere");
-  const std::uint64_t key = leases->hash("a");
+  const std::uint64_t key = leases_->hash("a");
   for (int i = 0; i < Addresses::kOutcomesLeast; ++i) {
-    EXPECT_FALSE(taker->missed(*leases, key, true, now));
-    now += 500ms;
+    EXPECT_FALSE(taker->missed(*leases_, key, May::wait, now_));
+    now_ += 500ms;
     EXPECT_FALSE(miss(0, "a"));
     write(0, "a");
-    now += Leases::kLate;
+    now_ += Leases::kLate;
   }
-  EXPECT_FALSE(taker->missed(*leases, key, true, now));
-  EXPECT_EQ(leases->now().loads, 0);
+  EXPECT_FALSE(taker->missed(*leases_, key, May::wait, now_));
+  EXPECT_EQ(leases_->now().loads, 0);
 }
 
 TEST_F(LeasesTest, a_pool_that_has_no_connection_for_its_set_waits_no_more) {
@@ -240,9 +242,9 @@ TEST_F(LeasesTest, a_pool_that_has_no_connection_for_its_set_waits_no_more) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_FALSE(miss(0, "a"));
     EXPECT_TRUE(miss(1, "a"));
-    now += 20ms;
+    now_ += 20ms;
     EXPECT_EQ(next(1), Next::take);
-    now += 1ms;
+    now_ += 1ms;
     write(1, "a");
   }
   EXPECT_FALSE(miss(0, "a"));
@@ -256,7 +258,7 @@ TEST_F(LeasesTest, a_deleted_key_is_loaded_by_one_of_those_who_waited) {
   write(3, "a", false);
   EXPECT_EQ(next(1), Next::ask);
   EXPECT_EQ(next(2), Next::ask);
-  EXPECT_EQ(leases->now().usual, 0ns) << "nothing was loaded";
+  EXPECT_EQ(leases_->now().usual, 0ns) << "nothing was loaded";
 }
 
 TEST_F(LeasesTest, only_so_many_load_at_once) {
@@ -270,13 +272,22 @@ TEST_F(LeasesTest, only_so_many_load_at_once) {
   EXPECT_THAT(woken(), ElementsAre(2));
   EXPECT_EQ(next(2), Next::take);
   EXPECT_EQ(next(4), Next::wait);
-  EXPECT_EQ(leases->now().loads, 2);
+  EXPECT_EQ(leases_->now().loads, 2);
   write(2, "c");
   EXPECT_THAT(woken(), ElementsAre(4, 3));
   EXPECT_EQ(next(4), Next::ask);
   EXPECT_EQ(next(3), Next::take);
-  clients[1]->gone(now);
-  EXPECT_EQ(leases->now().loads, 1);
+  clients_[1]->gone(now_);
+  EXPECT_EQ(leases_->now().loads, 1);
+}
+
+TEST_F(LeasesTest, one_that_may_not_wait_takes_no_place_that_is_not_there) {
+  begin({.hold = 100ms, .lease = 400ms, .max_concurrent_misses = 1});
+  EXPECT_FALSE(miss(0, "a", May::pass)) << "it is free";
+  EXPECT_FALSE(miss(1, "b", May::pass));
+  EXPECT_FALSE(miss(2, "a", May::pass));
+  EXPECT_EQ(leases_->now().loads, 1);
+  EXPECT_EQ(leases_->counters().passed.value(), 2);
 }
 
 TEST_F(LeasesTest, one_that_was_set_while_it_queued_is_not_loaded) {
@@ -285,35 +296,35 @@ TEST_F(LeasesTest, one_that_was_set_while_it_queued_is_not_loaded) {
   EXPECT_TRUE(miss(1, "b"));
   write(5, "b");
   EXPECT_EQ(next(1), Next::ask);
-  clients[1]->end(End::value, now);
+  clients_[1]->end(End::value, now_);
   write(0, "a");
-  EXPECT_EQ(leases->now().loads, 0);
+  EXPECT_EQ(leases_->now().loads, 0);
 }
 
 TEST_F(LeasesTest, what_is_over_frees_its_place) {
   begin({.hold = 100ms, .lease = 30ms, .max_concurrent_misses = 1});
   EXPECT_FALSE(miss(0, "a"));
   EXPECT_TRUE(miss(1, "b"));
-  EXPECT_EQ(clients[1]->until(), now + 30ms);
-  now += 30ms;
+  EXPECT_EQ(clients_[1]->until(), now_ + 30ms);
+  now_ += 30ms;
   EXPECT_EQ(next(1), Next::take);
 }
 
 TEST_F(LeasesTest, in_observe_nobody_waits_and_what_would_have_been_spared_is_counted) {
-  EXPECT_FALSE(miss(0, "a", false));
-  EXPECT_FALSE(miss(1, "a", false));
-  EXPECT_FALSE(miss(2, "a", false));
-  EXPECT_EQ(leases->counters().would_be_held.value(), 2);
-  EXPECT_EQ(leases->counters().would_be_spared.value(), 0);
+  EXPECT_FALSE(miss(0, "a", May::be_observed));
+  EXPECT_FALSE(miss(1, "a", May::be_observed));
+  EXPECT_FALSE(miss(2, "a", May::be_observed));
+  EXPECT_EQ(leases_->counters().would_be_held.value(), 2);
+  EXPECT_EQ(leases_->counters().would_be_spared.value(), 0);
   write(0, "a");
-  EXPECT_EQ(leases->counters().would_be_spared.value(), 2);
+  EXPECT_EQ(leases_->counters().would_be_spared.value(), 2);
   EXPECT_THAT(woken(), IsEmpty());
 }
 
 TEST_F(LeasesTest, who_waits_is_let_go_when_it_is_closed) {
   EXPECT_FALSE(miss(0, "a"));
   EXPECT_TRUE(miss(1, "a"));
-  leases->close();
+  leases_->close();
   EXPECT_THAT(woken(), ElementsAre(1));
   EXPECT_EQ(next(1), Next::ask);
   EXPECT_FALSE(miss(1, "a"));
@@ -324,73 +335,94 @@ TEST_F(LeasesTest, there_are_only_so_many_keys) {
   for (std::size_t i = 0; i < Leases::kKeysMax + 100; ++i) {
     EXPECT_FALSE(miss(0, "key" + std::to_string(i)));
   }
-  EXPECT_EQ(leases->now().loads, Leases::kKeysMax);
-  now += 2s;
+  EXPECT_EQ(leases_->now().loads, Leases::kKeysMax);
+  now_ += 2s;
   EXPECT_FALSE(miss(1, "a"));
-  now += Leases::kLate;
-  EXPECT_FALSE(connect("elsewhere")->missed(*leases, leases->hash("a"), true, now));
-  EXPECT_EQ(leases->now().loads, 1) << "all others are forgotten";
+  now_ += Leases::kLate;
+  EXPECT_FALSE(connect("elsewhere")->missed(*leases_, leases_->hash("a"), May::wait, now_));
+  EXPECT_EQ(leases_->now().loads, 1) << "all others are forgotten";
 }
 
-// What must hold whatever happens: nobody waits longer than hold, a key has one owner at a time, a
-// place that is free is given to whom waits, and in the end nothing is left.
-TEST_F(LeasesTest, holds_whatever_happens) {
-  constexpr int kKeys = 5;
+// What must hold whatever happens: nobody waits longer than hold, so many load at once, and in the
+// end nothing is left.
+class RandomLeasesTest : public LeasesTest {
+ protected:
+  static constexpr auto kHold = 50ms;
+
+  void run(std::uint64_t seed) {
+    random_.seed(seed);
+    waiting_.clear();
+    names_.clear();
+    known_->take();
+    addresses_ = std::make_shared<Addresses>(filter::random_secret());
+    const auto bound = static_cast<std::uint32_t>(below(4));
+    begin({.hold = kHold, .lease = 30ms, .max_concurrent_misses = bound});
+    for (int i = 0; i < 400; ++i) {
+      step();
+      ASSERT_EQ(leases_->now().held, waiting_.size());
+      ASSERT_TRUE(bound == 0 || leases_->now().loads <= bound);
+    }
+    for (auto& client : clients_) {
+      client->gone(now_);
+    }
+    EXPECT_EQ(leases_->now().loads, 0);
+    EXPECT_EQ(leases_->now().held, 0);
+  }
+
+ private:
+  struct Wait {
+    TimePoint since;
+    std::string key;
+  };
+
+  int below(int limit) { return static_cast<int>(random_() % static_cast<unsigned>(limit)); }
+
+  // It was woken, or its time is over.
+  void settle(int client) {
+    const Wait& wait = waiting_.at(client);
+    const Next next_of = next(client);
+    EXPECT_FALSE(next_of == Next::wait && now_ - wait.since >= kHold);
+    if (next_of == Next::wait || (next_of == Next::ask && miss(client, wait.key))) {
+      return;
+    }
+    waiting_.erase(client);
+  }
+  void act(int client, const std::string& key) {
+    if (below(3) == 0) {
+      write(client, key, below(5) != 0);
+    } else if (!waiting_.contains(client)) {
+      if (miss(client, key)) {
+        waiting_[client] = {.since = now_, .key = key};
+      }
+    } else if (below(3) == 0) {
+      clients_[static_cast<std::size_t>(client)]->end(End::let_go, now_);
+      waiting_.erase(client);
+    }
+  }
+  void step() {
+    now_ += std::chrono::milliseconds(below(4));
+    std::set<int> due;
+    for (const int client : woken()) {
+      due.insert(client);
+    }
+    for (int client = 0; client < kClients; ++client) {
+      if (waiting_.contains(client) &&
+          (due.contains(client) || now_ >= clients_[static_cast<std::size_t>(client)]->until())) {
+        settle(client);
+      }
+    }
+    act(below(kClients), std::string(1, static_cast<char>('a' + below(5))));
+  }
+
+  std::mt19937_64 random_;
+  std::map<int, Wait> waiting_;
+};
+
+TEST_F(RandomLeasesTest, nobody_waits_longer_than_hold_and_in_the_end_nothing_is_left) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    std::mt19937_64 random(seed);
-    const auto bound = static_cast<std::uint32_t>(random() % 4);
-    addresses = std::make_shared<Addresses>(filter::random_secret());
-    begin({.hold = 50ms, .lease = 30ms, .max_concurrent_misses = bound});
-    std::map<int, TimePoint> waiting;  // since when
-    std::map<int, std::string> asks;
-    const auto settle = [&](int client) {
-      const Next next_of = next(client);
-      ASSERT_FALSE(next_of == Next::wait && now - waiting[client] >= 50ms) << seed;
-      if (next_of == Next::take) {
-        waiting.erase(client);
-      } else if (next_of == Next::ask && (random() % 4 == 0 || !miss(client, asks[client]))) {
-        clients[static_cast<std::size_t>(client)]->end(End::value, now);
-        waiting.erase(client);
-      }
-    };
-    for (int step = 0; step < 400; ++step) {
-      now += std::chrono::milliseconds(random() % 4);
-      const int client = static_cast<int>(random() % kClients);
-      const std::string key(1, static_cast<char>('a' + random() % kKeys));
-      for (const int each : woken()) {
-        if (waiting.contains(each)) {
-          settle(each);
-        }
-      }
-      const std::map<int, TimePoint> before = waiting;
-      for (const auto& [each, since] : before) {
-        if (now >= clients[static_cast<std::size_t>(each)]->until()) {
-          settle(each);
-        }
-      }
-      if (random() % 3 == 0) {
-        write(client, key, random() % 5 != 0);
-      } else if (waiting.contains(client)) {
-        if (random() % 3 == 0) {
-          clients[static_cast<std::size_t>(client)]->end(End::let_go, now);
-          waiting.erase(client);
-        }
-      } else if (miss(client, key)) {
-        waiting[client] = now;
-        asks[client] = key;
-      }
-      ASSERT_EQ(leases->now().held, waiting.size()) << seed;
-      if (bound != 0) {
-        ASSERT_LE(leases->now().loads, bound) << seed;
-      }
-    }
-    for (auto& client : clients) {
-      client->gone(now);
-    }
-    EXPECT_EQ(leases->now().loads, 0) << seed;
-    EXPECT_EQ(leases->now().held, 0) << seed;
-    names.clear();
-    known->take();
+    SCOPED_TRACE(seed);
+    run(seed);
+    ASSERT_FALSE(HasFailure());
   }
 }
 

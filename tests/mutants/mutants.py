@@ -6,7 +6,7 @@
 SCRATCH is a copy of the tree with build/release configured (`./dev mutants` makes it). Each mutant is edited in, built, run, and
 taken out again. Exits with 1 if one survives or no longer applies. None of it is in the product: there are no hooks in it.
 
-What must notice it is the simulation under attack, that of strict namespaces or of a cluster, or all tests of one folder where its world
+What must notice it is the simulation under attack, that of strict namespaces, of a cluster or of loads, or all tests of one folder where its world
 cannot show the defect: its Redis sends no surplus replies, its overlays are never full, its limits never near, and it has no database.
 What is asked of a database is noticed by the integration tests of one file.
 """
@@ -46,6 +46,7 @@ FILLED_COMMANDS = "src/filled/served/commands.cpp"
 CHAIN = "src/fleet/chain.cpp"
 PUBLISHER = "src/fleet/publisher.cpp"
 LOG_FEED = "src/source/follow/log_feed.h"
+LEASES = "src/breakdown/leases.cpp"
 
 # what must notice it, name, what it breaks, edits: file, from, to
 MUTANTS = [
@@ -618,6 +619,32 @@ MUTANTS = [
      [("src/source/follow/table_set_state.h", "      followed.feed->expire();\n      followed.feed->published().lost();\n    }\n    rows", "      followed.feed->expire();\n    }\n    rows")]),
     ("source/follow", "what_is_erased_is_not_marked", "it is told with the next transaction only",
      [("src/source/follow/table_set_log.h", "      state_.mark();\n    } catch", "    } catch")]),
+    # Breakdown: who waits for whose load
+    ("load", "held_beyond_hold", "a miss waits as long as somebody loads",
+     [(LEASES, "client.state_ == Connection::State::waits && now < client.deadline_", "client.state_ == Connection::State::waits")]),
+    ("load", "asked_again_from_the_beginning", "each time that it is asked again a miss may wait for hold once more",
+     [(LEASES, "if (client.state_ == Connection::State::idle) {\n    client.since_ = now;", "{\n    client.since_ = now;"),
+      (LEASES, "} else if (now >= client.deadline_) {", "}\n  if (now > client.deadline_) {")]),
+    ("load", "next_byte_frees_nobody", "a client that sends more still waits for its miss",
+     [(SESSION, "        give_up_miss();\n        begin_read();", "        begin_read();")]),
+    ("load", "lease_outlives_its_owner", "a client that has gone goes on loading",
+     [(LEASES, "if (at != keys_.end() && at->second.owner == &owner) {", "if (at == keys_.end()) {")]),
+    ("load", "places_are_not_counted", "any number of clients load at once",
+     [("src/breakdown/leases.h", "leased_ < settings_.max_concurrent_misses", "leased_ <= settings_.max_concurrent_misses")]),
+    ("load", "pipelined_misses_wait", "a miss behind which others are in flight waits",
+     [(SESSION, "decision.may_be_load && behind.empty() && !order_.is_waiting()", "decision.may_be_load")]),
+    ("load", "later_commands_leave_it_watched", "the reply to a later command is taken for the miss's",
+     [(SESSION, "  if (miss_) {\n    miss_->state = Miss::State::none;\n  }\n", "")]),
+    ("breakdown", "never_the_last_one", "all connections of a pool wait",
+     [("src/breakdown/addresses.cpp", "of.connections - of.held <= 1 ||", "of.connections == of.held ||")]),
+    ("breakdown", "who_never_sets_is_credited", "who takes leases and never sets is credited with what others set",
+     [(LEASES, "return past.address != writer;", "return writer == 0;")]),
+    ("breakdown", "slow_loads_are_not_learned", "a database that has become slow looks like clients that never set",
+     [(LEASES, "if (of.owner != nullptr || !others.empty()) {", "if (of.owner != nullptr) {")]),
+    ("proxy", "refused_writes_free_who_waits", "a SET NX that did nothing counts as a write",
+     [(WRITES, "!(key.is_nil && key.is_refused_by_nil)", "true")]),
+    ("proxy", "redis_lost_takes_the_nil_with_it", "a client that waits has no reply when Redis is lost",
+     [(SESSION, "void Session::on_upstream_lost() {\n  give_up_miss();", "void Session::on_upstream_lost() {")]),
 ]
 
 
@@ -626,7 +653,8 @@ def run(command, folder):
 
 
 # By what must notice it, but for the one under attack, which is run in both modes: program, seeds, tests.
-SIMULATIONS = {"strict": ("strict_simulation_test", 200, "*"), "routed": ("simulation_test", 300, "RoutedSimulation.*")}
+SIMULATIONS = {"strict": ("strict_simulation_test", 200, "*"), "routed": ("simulation_test", 300, "RoutedSimulation.*"),
+               "load": ("load_simulation_test", 200, "*")}
 
 
 def killing_runs(killer):

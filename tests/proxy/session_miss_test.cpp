@@ -27,10 +27,10 @@ class TestLoads final : public guard::Loads {
   class TestMisses final : public Misses {
    public:
     explicit TestMisses(TestLoads& loads) : loads_(loads) {}
-    bool missed(Loads& /*of*/, std::uint64_t key, bool may_hold, TimePoint now) override {
+    bool missed(Loads& /*of*/, std::uint64_t key, May may, TimePoint now) override {
       loads_.missed.push_back(key);
       until_ = now + milliseconds(100);
-      return loads_.holds && may_hold;
+      return loads_.holds && may == May::wait;
     }
     Next next(TimePoint now) override {
       return loads_.next == Next::wait && now >= until_ ? Next::take : loads_.next;
