@@ -205,6 +205,10 @@ class Backoff {
  public:
   using Duration = std::chrono::nanoseconds;
 
+  // For a server that cannot be reached: an attempt costs it nothing, or as much as one of the
+  // connections that each guard opens every second while it can be reached (ServerWatch).
+  static constexpr std::chrono::milliseconds kUnreachedMax{500};
+
   Backoff(Duration least, Duration most) : least_(least), most_(most) {}
 
   // Somewhere in the upper half, so that many guards of one database do not come back together.

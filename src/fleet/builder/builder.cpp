@@ -216,7 +216,7 @@ void Builder::kept(Table table, const std::string& path) {
 
 void Builder::run(const std::stop_token& stop) {
   std::unique_ptr<Redis> redis;
-  source::Backoff backoff(kTick, std::chrono::seconds(2));
+  source::Backoff backoff(kTick, source::Backoff::kUnreachedMax);
   while (!stop.stop_requested()) {
     const auto done = [&]() -> Done {
       try {

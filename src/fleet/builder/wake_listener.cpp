@@ -69,7 +69,7 @@ class Listening {
   source::OpenRedis open_;
   std::string key_;
   std::function<void()> on_wake_;
-  source::Backoff backoff_{std::chrono::milliseconds(100), std::chrono::seconds(5)};
+  source::Backoff backoff_{std::chrono::milliseconds(100), source::Backoff::kUnreachedMax};
   std::mutex mutex_;
   std::condition_variable_any ended_;
 };

@@ -67,7 +67,7 @@ class Asker {
   OwnQuestions& questions_;
   filter::Questions nobodys_;  // where `asking` has none
   std::unique_ptr<source::RedisSession> redis_;
-  source::Backoff backoff_{std::chrono::milliseconds(100), std::chrono::seconds(5)};
+  source::Backoff backoff_{std::chrono::milliseconds(100), source::Backoff::kUnreachedMax};
   bool has_told_ = false;
   std::mutex mutex_;
   std::condition_variable_any changed_;

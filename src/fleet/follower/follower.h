@@ -160,7 +160,7 @@ class Follower final : public source::Follower {
   Keys keys_;
   source::Feeds feeds_;
   source::Clock clock_;
-  source::Backoff backoff_{std::chrono::milliseconds(100), std::chrono::seconds(5)};
+  source::Backoff backoff_{std::chrono::milliseconds(100), source::Backoff::kUnreachedMax};
   source::Backoff begin_backoff_{std::chrono::milliseconds(200), std::chrono::seconds(10)};
   source::Backoff fetch_backoff_{std::chrono::milliseconds(500), std::chrono::seconds(10)};
   std::string name_;

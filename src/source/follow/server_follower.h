@@ -89,7 +89,7 @@ class ServerFollower : public Follower {
   using Settings = typename Log::FollowerSettings;
 
   static constexpr std::chrono::milliseconds kBackoffMin{100};
-  static constexpr std::chrono::seconds kBackoffMax{10};
+  static constexpr std::chrono::seconds kRefusedMax{10};
   static constexpr std::chrono::minutes kSeveralMax{1};
 
   std::chrono::nanoseconds step(const std::stop_token& stop) final {
@@ -232,6 +232,7 @@ class ServerFollower : public Follower {
   }
   // `error`: why. How long to wait.
   Duration lose(const Error& error) {
+    Backoff& backoff = error.is_refusal() || stream_ ? reached_ : unreached_;
     end();
     if (error.is_refusal()) {
       forget_position();
@@ -243,7 +244,7 @@ class ServerFollower : public Follower {
       }
       tables_.log.report_lost(error.what);
     }
-    return backoff_.next();
+    return backoff.next();
   }
   static std::unexpected<Error> failed(std::string_view why) {
     Error error;
@@ -259,7 +260,6 @@ class ServerFollower : public Follower {
   bool has_tried_checkpoints_ = false;
   std::unique_ptr<TableLoader<Log>> loader_;
   std::unique_ptr<CheckpointWriter<Log>> checkpoints_;
-  Backoff backoff_{kBackoffMin, kBackoffMax};
   std::unique_ptr<typename Log::Stream> stream_;
   std::unique_ptr<typename Log::Probe> probe_;
 
@@ -291,7 +291,8 @@ class ServerFollower : public Follower {
       done = tended;
     }
     if (done) {
-      backoff_.succeeded();
+      unreached_.succeeded();
+      reached_.succeeded();
       return Duration::zero();
     }
     if (is_position_gone(done.error())) {
@@ -350,10 +351,15 @@ class ServerFollower : public Follower {
     try {
       return lose(failed(why).error());
     } catch (const std::exception&) {
-      return backoff_.next();
+      return reached_.next();
     }
   }
 
+  // A server that refuses us, or whose log does not go on, is asked ever less often: each time
+  // costs it a line in its own log, or a read of all tables. That is counted apart, so that a log
+  // which ends in a crash is begun anew at once, however long the server was gone.
+  Backoff unreached_{kBackoffMin, Backoff::kUnreachedMax};
+  Backoff reached_{kBackoffMin, kRefusedMax};
   std::optional<Left> left_;  // the server that was followed before
   std::unique_ptr<ServerWatch> watch_;
 };

@@ -11,8 +11,8 @@
 // positions meanwhile: later it is where it was, without the rows of that while. What refuses us we
 // cannot see, so any refusal counts, also of a login.
 // Limit: a MariaDB that was started without its log and then with it again, and was asked for
-// neither time (a follower that has lost its server asks every kBackoffMax), cannot be told from
-// one that stood still.
+// neither time (a follower asks it every kRefusedMax, or more often), cannot be told from one that
+// stood still.
 //
 // Must: no position is believed by its number alone. A log that begins anew or loses its end passes
 // the same numbers again, so that the stream begins one group early and shows that group first

@@ -234,6 +234,11 @@ ToyNetwork::~ToyNetwork() {
   named_hosts().clear();
 }
 
+std::unique_ptr<Follower> make_toy_follower(const ToyHost& host, Feeds feeds, Clock clock) {
+  return std::make_unique<ToyKindFollower>(
+      ToyFollowerSettings{.login = {.host = &host}}, std::move(feeds), std::move(clock));
+}
+
 const SourceKind kToy{.name = "toy",
                       .is = is_of<config::FileSource>,
                       .is_server = true,

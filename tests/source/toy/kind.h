@@ -6,9 +6,12 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
+#include "source/feeds.h"
 #include "source/follow/toy_server.h"
+#include "source/follower.h"
 #include "source/source_kind.h"
 
 namespace cuckooguard::source {
@@ -23,5 +26,8 @@ class ToyNetwork {
 };
 
 extern const SourceKind kToy;
+
+// What a source of this kind has in its thread.
+std::unique_ptr<Follower> make_toy_follower(const ToyHost& host, Feeds feeds, Clock clock);
 
 }  // namespace cuckooguard::source

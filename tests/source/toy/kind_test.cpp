@@ -122,6 +122,37 @@ TEST_F(ToyKindTest, a_server_that_does_not_let_us_in_is_refused_until_it_does) {
   EXPECT_TRUE(bench_.has("user:1"));
 }
 
+// Nor is a log that does not go on after a crash waited for as long as the server was gone.
+TEST_F(ToyKindTest, a_server_that_was_gone_for_long_is_followed_within_a_second_of_its_return) {
+  const auto follower = make_toy_follower(host_, bench_.feeds(), bench_.clock.clock());
+  host_.fails({.what = "nobody is there"});
+  EXPECT_LE(follower->step({}), milliseconds(100));
+  nanoseconds pause{};
+  for (int i = 0; i < 20; ++i) {
+    pause = follower->step({});
+    EXPECT_LE(pause, milliseconds(500));
+  }
+  EXPECT_GE(pause, milliseconds(250));
+  host_.is(server_, "one");
+  EXPECT_EQ(follower->step({}), nanoseconds::zero());
+  server_.begin_log_anew();
+  EXPECT_LE(follower->step({}), milliseconds(100));
+}
+
+TEST_F(ToyKindTest, a_server_that_refuses_or_whose_log_never_goes_on_is_asked_ever_less_often) {
+  const auto follower = make_toy_follower(host_, bench_.feeds(), bench_.clock.clock());
+  host_.fails(ToyError::refusal("no such user"));
+  nanoseconds pause{};
+  for (int i = 0; i < 8; ++i) {
+    pause = follower->step({});
+  }
+  EXPECT_GE(pause, seconds(5));
+  host_.is(server_, "one");
+  EXPECT_EQ(follower->step({}), nanoseconds::zero());
+  server_.begin_log_anew();
+  EXPECT_GE(follower->step({}), seconds(5));
+}
+
 // The one before lives on, and its connections with it.
 TEST_F(ToyKindTest, another_server_behind_the_address_is_followed_but_not_two_by_turns) {
   start();
