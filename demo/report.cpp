@@ -10,20 +10,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "text/grouped.h"
+
 namespace cuckooguard::demo {
 namespace {
 
 constexpr double kBinSeconds = 0.5;  // of charts
-
-// 1234567 as 1,234,567.
-std::string grouped(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) {
-    at -= 3;
-    text.insert(at, ",");
-  }
-  return text;
-}
 
 struct Figures {
   explicit Figures(std::span<const Sample> samples) {
@@ -79,7 +71,7 @@ std::vector<Figures> figures_of(std::span<const PhaseReport> phases) {
 std::string share_of(std::uint64_t part, std::uint64_t all) {
   return part == 0 ? "0"
                    : fmt::format("{} ({:.0f} %)",
-                                 grouped(part),
+                                 text::grouped(part),
                                  100.0 * static_cast<double>(part) / static_cast<double>(all));
 }
 
@@ -234,7 +226,7 @@ std::string table(std::span<const PhaseReport> phases) {
     }
   };
   const auto number = [&](std::string_view what, std::uint64_t Figures::* member) {
-    add(what, [&](const PhaseReport&, const Figures& seen) { return grouped(seen.*member); });
+    add(what, [&](const PhaseReport&, const Figures& seen) { return text::grouped(seen.*member); });
   };
   add("", [](const PhaseReport& phase, const Figures&) { return phase.name; });
   number("users: requests", &Figures::requests);
@@ -253,11 +245,11 @@ std::string table(std::span<const PhaseReport> phases) {
   number("database queries", &Figures::queries);
   number("  for rows that do not exist", &Figures::in_vain);
   add("GETs that Redis saw",
-      [](const PhaseReport& phase, const Figures&) { return grouped(phase.redis_gets); });
+      [](const PhaseReport& phase, const Figures&) { return text::grouped(phase.redis_gets); });
   add("keys in Redis at the end",
-      [](const PhaseReport& phase, const Figures&) { return grouped(phase.redis_keys); });
+      [](const PhaseReport& phase, const Figures&) { return text::grouped(phase.redis_keys); });
   add("  of them junk",
-      [](const PhaseReport& phase, const Figures&) { return grouped(phase.junk_keys); });
+      [](const PhaseReport& phase, const Figures&) { return text::grouped(phase.junk_keys); });
   return text + "\n";
 }
 
@@ -271,8 +263,9 @@ std::string chart(std::span<const PhaseReport> phases) {
   std::string text = "  database queries per second\n";
   for (int row = kRows; row-- > 0;) {
     const bool has_label = row == kRows - 1 || row == 0;
-    text += fmt::format("  {:>7} │",
-                        has_label ? grouped(row == 0 ? 0 : static_cast<std::uint64_t>(most)) : "");
+    text += fmt::format(
+        "  {:>7} │",
+        has_label ? text::grouped(row == 0 ? 0 : static_cast<std::uint64_t>(most)) : "");
     for (const double each : queries) {
       const double height = each / most * kRows * kSteps - row * kSteps;
       const double least = row == 0 && each > 0 ? 1 : 0;  // something is seen

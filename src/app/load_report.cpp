@@ -9,8 +9,8 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include "guard/grouped.h"
 #include "io/clock.h"
+#include "text/grouped.h"
 
 namespace cuckooguard::app {
 namespace {
@@ -76,15 +76,15 @@ std::string listed(std::string_view one, std::span<const std::string> names) {
 }  // namespace
 
 std::string describe(const source::Progress& progress) {
-  std::string text = fmt::format("{}: {}", progress.ns, guard::grouped(progress.rows));
+  std::string text = fmt::format("{}: {}", progress.ns, text::grouped(progress.rows));
   if (progress.rows_expected > 0 && !progress.complete) {
-    text += fmt::format(" of {}", guard::grouped(progress.rows_expected));
+    text += fmt::format(" of {}", text::grouped(progress.rows_expected));
   }
   text += " rows";
   if (!progress.complete) {
     text += fmt::format(", {:.0f} %", progress.fraction * 100);
   }
-  text += fmt::format(", {} rows/s", guard::grouped(whole(progress.rows_per_second)));
+  text += fmt::format(", {} rows/s", text::grouped(whole(progress.rows_per_second)));
   if (progress.complete) {
     text += fmt::format(", in {:.2f} s", seconds(progress.elapsed));
   } else if (progress.remaining) {

@@ -12,8 +12,8 @@
 #include "cli/output.h"
 #include "config/values.h"
 #include "filter/exact_counts.h"
-#include "guard/grouped.h"
 #include "source/filter_load.h"
+#include "text/grouped.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -227,7 +227,7 @@ std::string describe(const Plan& plan, unsigned guards) {
     }
     rows.push_back({table.ns,
                     name,
-                    (table.is_estimate ? "~" : "") + guard::grouped(table.rows),
+                    (table.is_estimate ? "~" : "") + text::grouped(table.rows),
                     bits_per_row(table),
                     bytes_text(table.steady),
                     bytes_text(table.rebuild)});

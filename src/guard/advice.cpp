@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "config/nearest.h"
-#include "guard/grouped.h"
 #include "guard/key_shapes.h"
 #include "guard/process.h"
 #include "guard/trouble.h"
+#include "text/grouped.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -77,7 +77,7 @@ bool is_most(std::uint64_t part, std::uint64_t all) {
 }
 
 std::string most_reads(std::uint64_t part, std::uint64_t all) {
-  return "most reads (" + grouped(part) + " of " + grouped(all) + ") ";
+  return "most reads (" + text::grouped(part) + " of " + text::grouped(all) + ") ";
 }
 
 // Why keys pass now, or most reads were not looked at, or in vain; empty if most were.
@@ -86,7 +86,7 @@ std::string what_is_in_the_way(const Evidence& seen) {
     return seen.why_keys_pass + "; ";
   }
   if (seen.is_in_other_db()) {
-    return grouped(seen.other_db) + " of " + grouped(seen.keys) +
+    return text::grouped(seen.other_db) + " of " + text::grouped(seen.keys) +
            " reads came in a db other than " + std::to_string(seen.db) +
            " and passed: set `db` to the number that the application selects; ";
   }
@@ -112,7 +112,7 @@ std::string what_is_in_the_way(const Evidence& seen) {
 
 std::string what_matches_instead(const Evidence& seen) {
   const auto reads = [](std::uint64_t number, const char* of_one, const char* of_several) {
-    return grouped(number) + (number == 1 ? of_one : of_several);
+    return text::grouped(number) + (number == 1 ? of_one : of_several);
   };
   std::string text = "no read matched ";
   text += seen.templates == 1 ? "this template; " : "these templates; ";
@@ -163,7 +163,7 @@ std::string what_lacks(const Evidence& seen) {
   using std::chrono::minutes;
   std::string text;
   if (seen.compared < kComparedMin) {
-    text = grouped(seen.compared) + " of " + grouped(kComparedMin) + " comparisons";
+    text = text::grouped(seen.compared) + " of " + text::grouped(kComparedMin) + " comparisons";
   }
   if (seen.watched < kWatchedMin) {
     text += text.empty() ? "" : ", ";
@@ -182,7 +182,7 @@ std::string what_to_tolerate(const Evidence& seen) {
   const auto hours = std::chrono::ceil<std::chrono::hours>(seen.watched).count();
   const std::string early =
       counted(rows, "row") + " (" +
-      grouped(rows / static_cast<std::uint64_t>(std::max<std::int64_t>(hours, 1))) +
+      text::grouped(rows / static_cast<std::uint64_t>(std::max<std::int64_t>(hours, 1))) +
       " an hour) were read " +
       (seen.is_strict ? "before their commit" : "before or at about their commit");
   return (rows == 0 ? "" : "; " + early) +

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "text/grouped.h"
+
 namespace cuckooguard::text {
 namespace {
 
@@ -38,6 +40,13 @@ TEST(Number, that_leads_is_read_of_values_that_may_be_null_or_none) {
   EXPECT_EQ(leading_number(std::nullopt), 0U);
   EXPECT_EQ(leading_number<std::uint8_t>("256"), 0) << "too large";
   EXPECT_EQ(leading_number("kB", 7U), 7U);
+}
+
+TEST(Number, is_grouped_by_thousands_for_people) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(1'234'567), "1,234,567");
 }
 
 }  // namespace

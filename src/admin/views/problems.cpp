@@ -4,8 +4,8 @@
 
 #include "guard/advice.h"
 #include "guard/filter_totals.h"
-#include "guard/grouped.h"
 #include "guard/trouble.h"
+#include "text/grouped.h"
 #include "text/words.h"
 #include "views/status.h"
 
@@ -13,7 +13,7 @@ namespace cuckooguard::views {
 namespace {
 
 std::string counted(std::uint64_t number, std::string_view one, std::string_view several) {
-  return guard::grouped(number).append(" ").append(number == 1 ? one : several);
+  return text::grouped(number).append(" ").append(number == 1 ? one : several);
 }
 
 using text::joined;
@@ -149,7 +149,7 @@ void add_hidden_rows(std::vector<Problem>& all, const Model& model, std::uint32_
 // Of a rate one digit, so that the words stay as they are for as long as nothing much changes.
 std::string about(double per_second) {
   const double digits = std::pow(10, std::floor(std::log10(std::max(per_second, 1.0))));
-  return guard::grouped(static_cast<std::uint64_t>(std::round(per_second / digits) * digits));
+  return text::grouped(static_cast<std::uint64_t>(std::round(per_second / digits) * digits));
 }
 
 void add_attacks(std::vector<Problem>& all, const Model& model) {
@@ -189,7 +189,7 @@ void add_namespaces(std::vector<Problem>& all, const Model& model) {
     } else if (const guard::FilterTotals totals = guard::filter_totals(*space.filter);
                totals.full) {
       all.push_back({.what = name + ": its filter is full",
-                     .why = "its capacity is " + guard::grouped(totals.capacity) + " rows",
+                     .why = "its capacity is " + text::grouped(totals.capacity) + " rows",
                      .hint = std::string(guard::hint_of(filter::State::full))});
     }
   }
@@ -238,7 +238,7 @@ void add_process(std::vector<Problem>& all, const Model& model, const ProcessUse
     all.push_back({.grade = Grade::bad,
                    .what = "File descriptors are running out",
                    .why = "more than nine tenths of " +
-                          guard::grouped(static_cast<std::uint64_t>(use.descriptors_max)) +
+                          text::grouped(static_cast<std::uint64_t>(use.descriptors_max)) +
                           " are open, and each new client needs one",
                    .hint = "raise LimitNOFILE= of the service (ulimit -n), or lower "
                            "limits.max_clients"});

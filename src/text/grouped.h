@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace cuckooguard::guard {
+namespace cuckooguard::text {
 
 inline std::string grouped(std::uint64_t number) {
   std::string digits = std::to_string(number);
@@ -14,4 +14,4 @@ inline std::string grouped(std::uint64_t number) {
   return digits;
 }
 
-}  // namespace cuckooguard::guard
+}  // namespace cuckooguard::text
