@@ -34,6 +34,7 @@ def layer(root):
 def main(folder, architecture, version, commit, output):
     tar = layer(pathlib.Path(folder))
     files = {}
+    image = f"localhost/cuckooguard:{version}"  # once it is loaded: it is in no registry
 
     def blob(data, kind):
         digest = hashlib.sha256(data).hexdigest()
@@ -55,11 +56,11 @@ def main(folder, architecture, version, commit, output):
     packed = blob(gzip.compress(tar, mtime=0), "layer.v1.tar+gzip")
     manifest = blob(text({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": config,
                           "layers": [packed]}), "manifest.v1+json")
-    manifest["annotations"] = {"org.opencontainers.image.ref.name": version, "io.containerd.image.name": f"docker.io/library/cuckooguard:{version}"}
+    manifest["annotations"] = {"org.opencontainers.image.ref.name": version, "io.containerd.image.name": image}
     files["index.json"] = text({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [manifest]})
     files["oci-layout"] = text({"imageLayoutVersion": "1.0.0"})
     path = "blobs/sha256/{}".format
-    files["manifest.json"] = text([{"Config": path(config["digest"][7:]), "RepoTags": [f"cuckooguard:{version}"],
+    files["manifest.json"] = text([{"Config": path(config["digest"][7:]), "RepoTags": [image],
                                     "Layers": [path(packed["digest"][7:])]}])
     with tarfile.open(output, "w", format=tarfile.USTAR_FORMAT) as archive:
         for name in sorted(files):
