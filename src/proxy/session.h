@@ -306,7 +306,7 @@ class Session final : public io::Disposable,
 
   // A read whose reply may be a miss that waits for another client's load (session_miss.cpp).
   struct Miss {
-    enum class State : std::uint8_t { none, watched, held };
+    enum class State : std::uint8_t { none, watched, held, asked };  // asked: watched once more
     State state = State::none;
     std::string request;  // to be sent again
     std::string reply;    // what Redis has said, while it is held
@@ -373,8 +373,17 @@ class Session final : public io::Disposable,
   void take_more(HeldCommand& held, std::string_view bytes);
   void watch_for_miss(std::string_view raw);
   bool is_miss_held() const { return miss_ && miss_->state == Miss::State::held; }
+  // These bytes of Redis's are a miss that waits.
   bool is_held_back(std::string_view bytes) {
-    return miss_ && miss_->state != Miss::State::none && holds_back(bytes);
+    if (!miss_ || miss_->state == Miss::State::none) {
+      return false;
+    }
+    if (miss_->state == Miss::State::watched && bytes.starts_with('$') && bytes.size() > 1 &&
+        bytes[1] != '-') {
+      miss_->state = Miss::State::none;  // a value, as most are
+      return false;
+    }
+    return holds_back(bytes);
   }
   bool holds_back(std::string_view bytes);
   void go_on_with_miss();

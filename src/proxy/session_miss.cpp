@@ -4,7 +4,7 @@
 // still expected here. With the client's next byte it is over, so that a connection that many
 // callers share is never held up.
 //
-//   watched ─ nil ─▶ held ─ ask ─▶ watched: the same read is sent again
+//   watched ─ nil ─▶ held ─ ask ─▶ asked: the same read is sent again, and watched
 //     │               └ take, or the client goes on ─▶ the nil leaves
 //     └ anything else: it leaves, as ever
 #include <string_view>
@@ -50,7 +50,6 @@ void Session::watch_for_miss(std::string_view raw) {
   miss_->request.assign(raw);
 }
 
-// True: these bytes of Redis's are its nil, which is held back.
 bool Session::holds_back(std::string_view bytes) {
   if (miss_->state == Miss::State::held) {
     give_up_miss();  // Redis speaks unasked
@@ -109,7 +108,7 @@ void Session::go_on_with_miss() {
     give_up_miss();
     return;
   }
-  miss_->state = Miss::State::watched;
+  miss_->state = Miss::State::asked;
   open_lane_.reset();
   heard_at_ = now;
   route_.send(miss_->request);

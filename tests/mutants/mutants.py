@@ -628,7 +628,7 @@ MUTANTS = [
     ("load", "next_byte_frees_nobody", "a client that sends more still waits for its miss",
      [(SESSION, "        give_up_miss();\n        begin_read();", "        begin_read();")]),
     ("load", "lease_outlives_its_owner", "a client that has gone goes on loading",
-     [(LEASES, "if (at != keys_.end() && at->second.owner == &owner) {", "if (at == keys_.end()) {")]),
+     [(LEASES, "if (at != keys_.end() && at->second.owner == &owner) {", "if (keys_.empty()) {")]),
     ("load", "places_are_not_counted", "any number of clients load at once",
      [("src/breakdown/leases.h", "leased_ < settings_.max_concurrent_misses", "leased_ <= settings_.max_concurrent_misses")]),
     ("load", "pipelined_misses_wait", "a miss behind which others are in flight waits",
