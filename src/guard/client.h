@@ -15,6 +15,7 @@
 #include "guard/loads.h"
 #include "guard/overlay.h"
 #include "redis/client_state.h"
+#include "text/network.h"
 
 namespace cuckooguard::guard {
 
@@ -129,10 +130,14 @@ class Client : public redis::ClientState {
   Misses* misses() const { return misses_.get(); }
   void remember_misses(std::unique_ptr<Misses> misses) { misses_ = std::move(misses); }
 
+  void came_from(text::Network network) { network_ = network; }
+  text::Network network() const { return network_; }
+
  private:
   std::unique_ptr<WritesInFlight> writes_;
   std::unique_ptr<Misses> misses_;
+  text::Network network_;
 };
-static_assert(sizeof(Client) <= 112 + sizeof(std::string), "one per client");
+static_assert(sizeof(Client) <= 120 + sizeof(std::string), "one per client");
 
 }  // namespace cuckooguard::guard

@@ -10,9 +10,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
+
+#include "guard/traffic.h"
 
 namespace cuckooguard::guard {
 
@@ -182,8 +185,9 @@ struct NamespaceCounts {
   }
 
   std::vector<NamespaceCounters> by_worker;
-  NamespaceCounters checked;  // `keys` of what was asked by HTTP; the admin server's
-  AttackWatch attack;         // looks at absent_keys() (app/assembly.h)
+  NamespaceCounters checked;         // `keys` of what was asked by HTTP; the admin server's
+  AttackWatch attack;                // looks at absent_keys() (app/assembly.h)
+  std::unique_ptr<Traffic> traffic;  // null: nobody wants to hear of it
 };
 
 // A histogram of how long forwarded reads took, from the read of the socket to the write of their

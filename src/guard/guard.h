@@ -78,6 +78,7 @@
 #include "guard/learner.h"
 #include "keyspace/keyspace.h"
 #include "redis/command_table.h"
+#include "redis/expiry.h"
 #include "redis/facts.h"
 #include "redis/lane.h"
 #include "redis/state_change.h"
@@ -416,7 +417,12 @@ class Guard {
   void miss_proof(const KeyVerdict& judged, const Question& question);
   void note_hold(const KeyVerdict& judged, const Question& question);
   void note_absences(TimePoint read_at, TimePoint now);
+  void sample_traffic(const KeyVerdict& judged, const KeyJudge::Sought& sought, const Read& read);
+  void tell_traffic(TimePoint now);
+  void note_expiry(const redis::Expiry& expiry, const GuardedNamespace& space, TimePoint now);
+  void note_getex(const Question& question);
   Decision answer(std::string_view reply, const Read& read);
+  std::uint64_t next_random();
   bool is_sampled(std::uint32_t ns, const Read& read);
   AbsentKey string_read(const KeyVerdict& found, std::string_view key, const Read& read);
   Decision compare(const AbsentKey& key, const Read& read);
@@ -449,6 +455,7 @@ class Guard {
     bool has_value = true;  // these two as in WritesInFlight::Key
     bool is_refused_by_nil = false;
     bool awaits_reply = false;
+    std::optional<redis::Expiry> expiry{};  // that it gives its one key, for Traffic
   };
   bool scan_write(const Question& question);
   void begin_stream(const Question& question);
@@ -489,6 +496,7 @@ class Guard {
   std::vector<std::optional<std::string_view>> elements_;
   std::vector<AbsentKey> absent_keys_;
   std::uint64_t sample_ = 0x9e3779b97f4a7c15;  // xorshift; no secret
+  std::uint64_t until_traffic_ = 1;            // guarded keys until the next that Traffic sees
 };
 
 }  // namespace cuckooguard::guard

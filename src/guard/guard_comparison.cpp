@@ -15,6 +15,13 @@ constexpr std::string_view nil_of(resp::Version version) {
 
 }  // namespace
 
+std::uint64_t Guard::next_random() {
+  sample_ ^= sample_ << 13U;
+  sample_ ^= sample_ >> 7U;
+  sample_ ^= sample_ << 17U;
+  return sample_;
+}
+
 // Of a key that would be answered. Not while Redis may be down: then it would cost the client its
 // connection.
 bool Guard::is_sampled(std::uint32_t ns, const Read& read) {
@@ -22,10 +29,7 @@ bool Guard::is_sampled(std::uint32_t ns, const Read& read) {
   if (share <= 0 || read.question.redis.is_lost) {
     return false;
   }
-  sample_ ^= sample_ << 13U;
-  sample_ ^= sample_ >> 7U;
-  sample_ ^= sample_ << 17U;
-  if (static_cast<double>(sample_ >> 11U) * 0x1p-53 >= share) {
+  if (static_cast<double>(next_random() >> 11U) * 0x1p-53 >= share) {
     return false;
   }
   effects_.count(namespace_counters_[ns]->sampled);

@@ -75,6 +75,12 @@ void Guard::carried_out(const Question& question) {
     hold.record->add(hold.is_proven, question.now);
   }
   note_absences(question.proof.read_at, question.now);
+  if (!effects_.seen.empty()) [[unlikely]] {
+    tell_traffic(question.now);
+  }
+  if (question.command.role == redis::Role::getex) [[unlikely]] {
+    note_getex(question);
+  }
   effects_.clear();
 }
 
@@ -197,6 +203,9 @@ KeyVerdict Guard::judge(std::string_view key, const Read& read) {
   }
   if (judged.verdict == Verdict::unproven) {
     miss_proof(judged, read.question);
+  }
+  if (--until_traffic_ == 0) [[unlikely]] {
+    sample_traffic(judged, {found, key}, read);
   }
   if (read.question.proof.was_held) {
     note_hold(judged, read.question);

@@ -20,8 +20,12 @@ bool may_be_half_done(const redis::Command& command, const redis::Snapshot& redi
 // SET with NX or XX; with GET its nil is the value of before, whatever becomes of the key.
 bool may_be_refused_by_nil(std::span<const std::string_view> arguments) {
   constexpr std::size_t kOptions = 3;
+  constexpr std::size_t kMost = 10;  // no SET that Redis takes is longer
   bool may_be = false;
-  for (const std::string_view option : arguments.subspan(std::min(kOptions, arguments.size()))) {
+  if (arguments.size() <= kOptions || arguments.size() > kMost) {
+    return false;
+  }
+  for (const std::string_view option : arguments.subspan(kOptions)) {
     if (text::equals_in_any_case(option, "get")) {
       return false;
     }
@@ -47,6 +51,9 @@ bool Guard::scan_write(const Question& question) {
   write.has_value = command.value_offset != 0 || command.role == redis::Role::unknown ||
                     redis::runs_script(command);
   write.is_refused_by_nil = command.value_offset != 0 && may_be_refused_by_nil(arguments);
+  if (redis::may_set_expiry(command, arguments.size())) {
+    write.expiry = redis::expiry_of(command, arguments);
+  }
   const redis::KeyIndexes keys = redis::key_indexes(command, arguments);
   if (keys.first >= keys.end && redis::runs_script(command)) {
     counters_.scripts_without_keys.add();
@@ -88,6 +95,9 @@ void Guard::scan_key(std::string_view key, const std::string_view* value, Write&
   const bool is_absent_reply = value != nullptr && space.absent_reply.is_written_as(*value);
   if (space.mode == config::Mode::bypass || (is_absent_reply && space.loads == nullptr)) {
     return;
+  }
+  if (write.expiry && may_have_written(write.client, write.redis)) {
+    note_expiry(*write.expiry, space, write.now);
   }
   const std::uint64_t hash = space.filter->hash(found.identity);
   WritesInFlight& writes = write.client.remember_writes(learner_.keys_in_flight());

@@ -98,6 +98,12 @@ struct Effects {
   std::vector<Tolerance*> tolerated;
   std::vector<Hold> holds;
   std::vector<Absence> absences;
+  // A key of the sample that Traffic sees.
+  struct Seen {
+    Traffic& traffic;
+    Traffic::Read read;
+  };
+  std::vector<Seen> seen;
 
   void count(Counter& counter) { counts.push_back(&counter); }
   void apply_counts() const {
@@ -123,6 +129,7 @@ struct Effects {
     tolerated.clear();
     holds.clear();
     absences.clear();
+    seen.clear();
   }
 };
 

@@ -181,6 +181,7 @@ struct Process {
   RowQuestions* rows = nullptr;        // null: followers are told nothing
   std::vector<const Guard*> guards{};  // one per worker; complete before the first client comes
   std::vector<std::function<std::optional<Complaint>()>> complaints{};  // any thread
+  bool shows_keys = false;                                              // log.keys: plain
   // For key_hash() alone: what is shown to people must say nothing of how filters hash.
   filter::KeyHash shown_hash{filter::random_secret()};
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include <fcntl.h>
@@ -51,6 +52,24 @@ std::string local_host(int socket) {
   constexpr std::string_view kOfIpv4 = "::ffff:";
   const bool is_ipv4 = host.starts_with(kOfIpv4) && host.contains('.');
   return std::string(is_ipv4 ? host.substr(kOfIpv4.size()) : host.substr(0, host.find('%')));
+}
+
+text::Network peer_network(int socket) {
+  SocketAddress peer{.length = sizeof(sockaddr_storage)};
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&peer.storage), &peer.length) != 0) {
+    return {};
+  }
+  if (peer.storage.ss_family == AF_INET) {
+    sockaddr_in address{};
+    std::memcpy(&address, &peer.storage, sizeof address);
+    return text::Network::of_ipv4(ntohl(address.sin_addr.s_addr));
+  }
+  if (peer.storage.ss_family == AF_INET6) {
+    sockaddr_in6 address{};
+    std::memcpy(&address, &peer.storage, sizeof address);
+    return text::Network::of_ipv6(address.sin6_addr.s6_addr);
+  }
+  return {};
 }
 
 std::error_code prepare_socket(int socket, const KeepAlive& keep_alive) {

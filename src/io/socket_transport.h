@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 
 #include "io/transport.h"
+#include "text/network.h"
 
 namespace cuckooguard::io {
 
@@ -83,6 +84,8 @@ class SocketTransport final : public Transport {
 
 // The host of the socket's own end, as digits, without brackets; empty: it has none.
 std::string local_host(int socket);
+// Of the socket's other end.
+text::Network peer_network(int socket);
 
 // Of TCP: a peer whose machine has vanished is found out by probes.
 struct KeepAlive {

@@ -24,7 +24,8 @@ void Clients::admit(std::unique_ptr<io::Transport> client) {
 }
 
 void Clients::admit_expected(std::unique_ptr<io::Transport> client,
-                             std::unique_ptr<RewrittenReplies> rewritten) {
+                             std::unique_ptr<RewrittenReplies> rewritten,
+                             text::Network from) {
   if (!client) {
     --count_;
     return;
@@ -40,6 +41,7 @@ void Clients::admit_expected(std::unique_ptr<io::Transport> client,
   make_room();
   auto session = std::make_unique<Session>(of_sessions_, std::move(client), std::move(rewritten));
   Session* const key = session.get();
+  key->came_from(from);
   sessions_.emplace(key, Admitted{.session = std::move(session), .gone = std::nullopt});
   if (is_draining_) {
     key->drain();

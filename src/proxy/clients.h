@@ -85,7 +85,8 @@ class Clients final : Session::Owner {
   void expect() { ++count_; }
   // Null: it has not come. `rewritten`: of its replies.
   void admit_expected(std::unique_ptr<io::Transport> client,
-                      std::unique_ptr<RewrittenReplies> rewritten = nullptr);
+                      std::unique_ptr<RewrittenReplies> rewritten = nullptr,
+                      text::Network from = {});
   // Disconnects every client, new ones too, where its commands end (session_drain.cpp). `on_empty`
   // is called once when none is left; perhaps at once.
   void drain(std::function<void()> on_empty);

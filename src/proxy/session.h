@@ -258,6 +258,7 @@ class Session final : public io::Disposable,
           std::unique_ptr<RewrittenReplies> rewritten = nullptr);
 
   void end();  // from outside, too, for example at shutdown; harmless when repeated
+  void came_from(text::Network network) { state_.came_from(network); }
   void drain();
   void keep_promises();  // a change that it waits for is done
   // Of a client that sends no more: Redis has owed it a reply in silence for Silence::kVainAfter.
