@@ -23,6 +23,7 @@ constexpr const char* kAlerts = CUCKOOGUARD_PACKAGING "/prometheus/alerts.yaml";
 
 // What the dashboard does not show, and why.
 const std::map<std::string, std::string> kNotShown{
+    {"cuckooguard_absent_pattern", "GUARD.TOP tells it with the clients and keys"},
     {"cuckooguard_application_filter_named_memory_bytes", "what all take together has a limit"},
     {"cuckooguard_application_filters_unsure", "GUARD.INFO and the status page say which"},
     {"cuckooguard_commands_answered_total", "cuckooguard_keys_total tells it by verdict"},
@@ -30,6 +31,7 @@ const std::map<std::string, std::string> kNotShown{
      "when does not matter, that it failed does"},
     {"cuckooguard_contradicted_keys_total", "cuckooguard_contradictions_total tells them by cause"},
     {"cuckooguard_contradictions_dropped_total", "those that were asked about tell the same"},
+    {"cuckooguard_expiring_keys_total", "what expires together matters, which is shown"},
     {"cuckooguard_filter_full", "cuckooguard_filter_state has it"},
     {"cuckooguard_filter_tables", "changes with the database's tables only"},
     {"cuckooguard_log_dropped_lines_total", "an alert says so, and so does the log"},

@@ -268,6 +268,9 @@ Assembly::Assembly(config::Config config, Start start, log::EventLog& log)
   open_storage();
   describe_process();
   make_filters();
+  if (guests_.traffic != nullptr) {
+    shown_.emplace_back(guests_.traffic->show);
+  }
   make_generation();
   if (auto words = refusal(config_.admin)) {
     refusals_.push_back(*std::move(words));
@@ -511,11 +514,13 @@ void Assembly::hand_over(int socket, std::size_t listen) {
   clients.expect();
   const std::string& announce = config_.listen[listen].announce;
   std::string host = topology_ && announce.empty() ? io::local_host(socket) : announce;
-  least.worker.loop().post([this, &least, &clients, socket, listen, host = std::move(host)] {
+  const text::Network from = io::peer_network(socket);
+  least.worker.loop().post([this, &least, &clients, socket, listen, from, host = std::move(host)] {
     auto transport = least.worker.loop().adopt(socket);
     clients.admit_expected(
         transport ? tls_.accepted(least.worker.loop(), std::move(transport), listen) : nullptr,
-        topology_ ? topology_->replies(endpoints_.of_listen(listen), host) : nullptr);
+        topology_ ? topology_->replies(endpoints_.of_listen(listen), host) : nullptr,
+        from);
   });
 }
 

@@ -40,12 +40,15 @@ struct Assembly::WorkerParts {
                             .version = [this] { return guard.parts().facts.withdrawals(); }})
                      : nullptr),
           guard(all.guarded(*all.generation_, parts.number, endpoint, parts.learner)),
-          own_commands(guard,
-                       guard::guard_commands(guard),
-                       guard::filter_commands(guard),
-                       all.filters_ && !all.endpoints_.leads_to_sentinel(endpoint)
-                           ? all.filters_->commands(guard)
-                           : nullptr),
+          own_commands(
+              guard,
+              // Before whatever else begins with GUARD.
+              all.guests_.traffic != nullptr ? all.guests_.traffic->commands(guard) : nullptr,
+              guard::guard_commands(guard),
+              guard::filter_commands(guard),
+              all.filters_ && !all.endpoints_.leads_to_sentinel(endpoint)
+                  ? all.filters_->commands(guard)
+                  : nullptr),
           clients({.loop = routed ? *routed : parts.worker.loop(),
                    .guard = guard,
                    .own_commands = own_commands,

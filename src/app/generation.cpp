@@ -114,6 +114,9 @@ void Generation::make_spaces(const Environment& environment, const Generation* b
       space.tolerance = std::make_shared<guard::Tolerance>();
       space.filter = std::make_shared<filter::LiveParts>(environment.epochs, environment.secret);
       space.counts = std::make_shared<guard::NamespaceCounts>(environment.workers);
+      if (guests_.traffic != nullptr) {
+        space.counts->traffic = guests_.traffic->make(environment.workers);
+      }
     }
     space.tolerance->set_rate(config().namespaces[ns].tolerate);
     space.loads = loads_of(ns, before);
@@ -292,6 +295,7 @@ void Generation::describe(const Environment& environment) {
     }
   }
   process_.sources = &source_list_;
+  process_.shows_keys = config().log.keys == config::LogKeys::plain;
   process_.contradictions = contradictions_.get();
   process_.operators = {.users = config().admin.operators,
                         .on_change = environment.process.operators.on_change};

@@ -136,6 +136,13 @@ using MakePublication =
 // none.
 using MakeLoads = std::shared_ptr<guard::Loads> (*)(const config::Breakdown& settings,
                                                     const std::shared_ptr<guard::Loads>& sibling);
+// What is known of a namespace's traffic (guard/traffic.h), of `workers` workers; its commands, and
+// what is shown of it.
+struct TrafficGuest {
+  std::unique_ptr<guard::Traffic> (*make)(std::size_t workers);
+  std::unique_ptr<guard::CommandServer> (*commands)(guard::Guard& guard);
+  void (*show)(guard::FactTable& table);
+};
 
 struct Guests {
   std::vector<const source::SourceKind*> kinds{&source::kFile};
@@ -147,6 +154,7 @@ struct Guests {
   upstream::ServedSlots served_slots = nullptr;
   MakePublication make_publication = nullptr;  // null: fleets are left out
   MakeLoads make_loads = nullptr;              // null: breakdown is left out
+  const TrafficGuest* traffic = nullptr;       // null: it is left out
   config::Built built{};                       // what a configuration may ask for
 
   // std::logic_error: it is left out. A configuration that has it is refused.

@@ -71,6 +71,10 @@ cuckooguard_guest(FLEET "Fleets: one guard reads the database, many follow it"
   INCLUDES builder/builder.h follower/kind.h fleet_status/fleet_status.h
   ADDS "guests.kinds.push_back(&fleet::kFollowerKind)" "guests.make_publication = fleet::make_publication"
        "commands.push_back(cli::add_fleet_commands)")
+cuckooguard_guest(TRAFFIC "Who reads which keys, and which expire together: GUARD.TOP, metrics"
+  ROOMS traffic
+  INCLUDES traffic/traffic.h
+  ADDS "guests.traffic = &traffic::kGuest")
 
 cuckooguard_guest(BREAKDOWN "Loads of keys that several clients miss at once"
   ROOMS breakdown

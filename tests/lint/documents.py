@@ -165,7 +165,7 @@ def findings():
                 if name not in metrics | NO_METRICS:
                     yield f"{file}:{number}: there is no metric {name}"
 
-    entries = re.findall(r'^    \{"guard\.([a-z]+)", ', text_of("src/guard/guard_commands.cpp"), re.MULTILINE)
+    entries = re.findall(r'^    \{"guard\.([a-z]+)", ', text_of("src/guard/guard_commands.cpp") + text_of("src/traffic/commands.cpp"), re.MULTILINE)
     named = {cell.split()[0].removeprefix("GUARD.").lower() for cell in first_cells("docs/commands.md")}
     yield from compare("command", set(entries), named, "docs/commands.md")
 

@@ -71,6 +71,16 @@ function withReason(made, {why, hint}) {
                          element('p', {className: 'hint', textContent: asSentence(hint, true)})))];
 }
 
+// Who reads what, and which keys expire together; GUARD.TOP has more.
+function withTraffic(rows, summary) {
+  if (!summary) {
+    return rows;
+  }
+  rows.at(-1).className = 'explained';
+  const columns = rows[0].children.length;
+  return [...rows, row(cell('Traffic', {className: 'wide', colSpan: columns}, under(asSentence(summary, true))))];
+}
+
 function stateCell(space) {
   const passes = !space.fresh || space.passing_seconds !== null;
   const grade = passes ? 'warning' : 'good';
@@ -189,7 +199,8 @@ function showTables(status, before) {
   const seconds = status.totals.at - before.totals.at;
   renew(byId('namespaces'),
         Object.entries(status.namespaces).flatMap(
-            ([name, space]) => withReason(namespaceRow(name, space, before.namespaces[name], seconds), space)));
+            ([name, space]) => withTraffic(withReason(namespaceRow(name, space, before.namespaces[name], seconds), space),
+                                           space.traffic?.summary)));
   renew(byId('sources'), Object.entries(status.sources).flatMap(([name, source]) => withReason(sourceRow(name, source), source)));
   showFilters(status.filters);
   showNodes(status.nodes);
