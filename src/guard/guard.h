@@ -421,8 +421,13 @@ class Guard {
   void tell_traffic(TimePoint now);
   void note_expiry(const redis::Expiry& expiry, const GuardedNamespace& space, TimePoint now);
   void note_getex(const Question& question);
+  bool is_expiry_due(const redis::Command& command) {
+    return command.may_set_expiry && --until_expiry_ == 0;
+  }
   Decision answer(std::string_view reply, const Read& read);
   std::uint64_t next_random();
+  // Of a sample of one in `every`: how far the next one is.
+  std::uint64_t next_distance(std::uint32_t every) { return 1 + next_random() % (2 * every - 1); }
   bool is_sampled(std::uint32_t ns, const Read& read);
   AbsentKey string_read(const KeyVerdict& found, std::string_view key, const Read& read);
   Decision compare(const AbsentKey& key, const Read& read);
@@ -497,6 +502,7 @@ class Guard {
   std::vector<AbsentKey> absent_keys_;
   std::uint64_t sample_ = 0x9e3779b97f4a7c15;  // xorshift; no secret
   std::uint64_t until_traffic_ = 1;            // guarded keys until the next that Traffic sees
+  std::uint64_t until_expiry_ = 1;             // likewise writes
 };
 
 }  // namespace cuckooguard::guard

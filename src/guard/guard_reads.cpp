@@ -78,7 +78,7 @@ void Guard::carried_out(const Question& question) {
   if (!effects_.seen.empty()) [[unlikely]] {
     tell_traffic(question.now);
   }
-  if (question.command.role == redis::Role::getex) [[unlikely]] {
+  if (is_expiry_due(question.command)) [[unlikely]] {
     note_getex(question);
   }
   effects_.clear();

@@ -7,7 +7,7 @@ namespace cuckooguard::guard {
 void Guard::sample_traffic(const KeyVerdict& judged,
                            const KeyJudge::Sought& sought,
                            const Read& read) {
-  until_traffic_ = 1 + next_random() % (2 * Traffic::kEvery - 1);
+  until_traffic_ = next_distance(Traffic::kEvery);
   if (Traffic* const traffic = parts_.namespaces[judged.ns].counts->traffic.get()) {
     effects_.seen.push_back({.traffic = *traffic,
                              .read = {.key = sought.key,
@@ -35,6 +35,7 @@ void Guard::note_expiry(const redis::Expiry& expiry, const GuardedNamespace& spa
 
 // Of a key that is not there it sets none.
 void Guard::note_getex(const Question& question) {
+  until_expiry_ = next_distance(Traffic::kEveryExpiry);
   const auto expiry = redis::expiry_of(question.command, question.arguments);
   const keyspace::Lookup found =
       expiry ? parts_.keyspace.match(question.arguments[1], identity_) : keyspace::Lookup{};

@@ -51,7 +51,8 @@ bool Guard::scan_write(const Question& question) {
   write.has_value = command.value_offset != 0 || command.role == redis::Role::unknown ||
                     redis::runs_script(command);
   write.is_refused_by_nil = command.value_offset != 0 && may_be_refused_by_nil(arguments);
-  if (redis::may_set_expiry(command, arguments.size())) {
+  if (is_expiry_due(command)) [[unlikely]] {
+    until_expiry_ = next_distance(Traffic::kEveryExpiry);
     write.expiry = redis::expiry_of(command, arguments);
   }
   const redis::KeyIndexes keys = redis::key_indexes(command, arguments);

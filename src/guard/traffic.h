@@ -1,9 +1,9 @@
 // What is read of a namespace, by whom, and which of its keys are to expire: what a guest may want
 // to hear of (app/guests.h). Guards know no more of it than this.
 //
-// A sample of reads: one key in kEvery, at random distances, so that no rhythm of a client's
-// escapes it. Every write that sets an expiry, unless it is known to be one that Redis will refuse;
-// what Redis then says to it is not awaited.
+// Samples, at random distances, so that no rhythm of a client's escapes them: of reads one key in
+// kEvery; of writes that set an expiry one in kEveryExpiry, but of clients that surely may not
+// write. What Redis says to it is not awaited.
 //
 // Threads: any; of one worker one at a time. Lifetimes: NamespaceCounts has it, and keeps it over
 // reloads. Limits: saw() and expires() wait for nothing and nobody.
@@ -24,7 +24,8 @@ namespace cuckooguard::guard {
 class Traffic : boost::noncopyable {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  static constexpr std::uint32_t kEvery = 16;
+  static constexpr std::uint32_t kEvery = 64;
+  static constexpr std::uint32_t kEveryExpiry = 8;
 
   struct Read {
     std::string_view key;                 // until it returns

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <cstddef>
 #include <utility>
 
 #include <fcntl.h>
@@ -59,17 +59,17 @@ text::Network peer_network(int socket) {
   if (::getpeername(socket, reinterpret_cast<sockaddr*>(&peer.storage), &peer.length) != 0) {
     return {};
   }
-  if (peer.storage.ss_family == AF_INET) {
-    sockaddr_in address{};
-    std::memcpy(&address, &peer.storage, sizeof address);
-    return text::Network::of_ipv4(ntohl(address.sin_addr.s_addr));
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(&peer.storage);
+  switch (peer.storage.ss_family) {
+    case AF_INET:
+      return text::Network::of_ipv4(
+          std::span<const unsigned char, 4>(bytes + offsetof(sockaddr_in, sin_addr), 4));
+    case AF_INET6:
+      return text::Network::of_ipv6(
+          std::span<const unsigned char, 16>(bytes + offsetof(sockaddr_in6, sin6_addr), 16));
+    default:
+      return {};
   }
-  if (peer.storage.ss_family == AF_INET6) {
-    sockaddr_in6 address{};
-    std::memcpy(&address, &peer.storage, sizeof address);
-    return text::Network::of_ipv6(address.sin6_addr.s6_addr);
-  }
-  return {};
 }
 
 std::error_code prepare_socket(int socket, const KeepAlive& keep_alive) {

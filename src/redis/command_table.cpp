@@ -107,22 +107,27 @@ constexpr Command with_value(Command command, std::uint8_t offset) {
   return command;
 }
 
+constexpr Command with_expiry(Command command) {
+  command.may_set_expiry = true;
+  return command;
+}
+
 using enum Role;
 
 constexpr Family kFamilies[] = {
     // Reads that are answered in a way of their own.
     {"get", keys_in_range(get, 1, 1)},
-    {"getex hgetex", keys_in_range(getex, 1, 1)},
+    {"getex hgetex", with_expiry(keys_in_range(getex, 1, 1))},
     {"mget", keys_in_range(mget, 1, -1)},
     {"exists touch", keys_in_range(exists, 1, -1)},
 
     // Writes of one key: strings and keys in general,
-    {"set setnx getset", with_value(keys_in_range(write, 1, 1), 1)},
-    {"setex psetex", with_value(keys_in_range(write, 1, 1), 2)},
+    {"set setnx getset", with_expiry(with_value(keys_in_range(write, 1, 1), 1))},
+    {"setex psetex", with_expiry(with_value(keys_in_range(write, 1, 1), 2))},
     {"append bitfield decr decrby delifeq getdel incr incrby incrbyfloat setbit setrange",
      keys_in_range(write, 1, 1)},
     {"expire expireat move persist pexpire pexpireat restore restore-asking",
-     keys_in_range(write, 1, 1)},
+     with_expiry(keys_in_range(write, 1, 1))},
     // hashes, lists, sets,
     {"hdel hexpire hexpireat hgetdel hincrby hincrbyfloat hmset hpersist hpexpire hpexpireat hset "
      "hsetex hsetnx",

@@ -80,6 +80,7 @@ struct Command {
   // How far behind its key stands the string that a write makes the key's whole value (SET 1, SETEX
   // 2); 0: it does not.
   std::uint8_t value_offset = 0;
+  bool may_set_expiry = false;  // of its key: redis/expiry.h has when
 };
 
 // A write that may be run in parts, one for each slot of its keys (routing/routed_transport.h), of

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -21,8 +20,6 @@ struct Expiry {
   bool operator==(const Expiry&) const = default;
 };
 
-// By the command's name and the number of its arguments alone.
-bool may_set_expiry(const Command& command, std::size_t arguments) noexcept;
 std::optional<Expiry> expiry_of(const Command& command,
                                 std::span<const std::string_view> arguments) noexcept;
 

@@ -1,10 +1,9 @@
-// Where a client connects from, as far as it tells clients apart: an IPv4 address, the /64 of an
+// Where a client connects from, as far as clients are told apart: an IPv4 address, the /64 of an
 // IPv6 address (one site has all of its 2^64), or any Unix socket.
 //
 // Threads: plain values.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -14,8 +13,8 @@ namespace cuckooguard::text {
 class Network {
  public:
   Network() = default;  // a Unix socket, or not known
-  static Network of_ipv4(std::uint32_t address) { return Network(kIpv4 | address); }
-  // In network order; one that stands for an IPv4 address is that.
+  // In network order. One of IPv6 that stands for an IPv4 address is that.
+  static Network of_ipv4(std::span<const unsigned char, 4> address);
   static Network of_ipv6(std::span<const unsigned char, 16> address);
 
   // Differ wherever networks do.
@@ -25,7 +24,7 @@ class Network {
   bool operator==(const Network&) const = default;
 
  private:
-  // The first is a /64 of 0::/8, which is nobody's but the loopback's, ::/64.
+  // In 0::/8, of which only the loopback's ::/64 is anybody's.
   static constexpr std::uint64_t kIpv4 = std::uint64_t{1} << 32;
   static constexpr std::uint64_t kUnix = std::uint64_t{2} << 32;
 

@@ -7,8 +7,9 @@
 //                      KeyText::kBytes), its key_hash as in the log, reads per second and share; of
 //                      clients of the network, reads per second and share
 //
-// Who may: a user who may GET every key of the namespace, since these are the keys that others have
-// sent.
+// Who may: a user who may GET every key of the namespace, since these are keys that others have
+// sent; and `clients`, who may do everything in Redis, or is an operator.
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -18,8 +19,6 @@
 #include "guard/process.h"
 #include "redis/word.h"
 #include "resp/reply_writer.h"
-#include "traffic/facts.h"
-#include "traffic/sketches.h"
 #include "traffic/traffic.h"
 
 namespace cuckooguard::traffic {
@@ -52,6 +51,11 @@ struct TopCall : Call {
     if (sketches == nullptr || (!is_clients && !is_read && !redis::is_word(list, "absent"))) {
       return error("ERR no such list: " + quoted(list) + "; use absent, read or clients");
     }
+    if (is_clients && !access->is_unrestricted && !is_operator()) {
+      return no_permission(
+          "client addresses are shown to users who may run all commands on all keys, and to those "
+          "listed in admin.operators");
+    }
     const guard::TimePoint now = attempt.now;
     const Ranking absent =
         is_clients ? sketches->clients(Kind::absent, now) : sketches->keys(Kind::absent, now);
@@ -59,7 +63,7 @@ struct TopCall : Call {
         is_clients ? sketches->clients(Kind::read, now) : sketches->keys(Kind::read, now);
     reply.clear();
     resp::append_map_header(reply, version(), is_clients ? 5 : 4);
-    add("pattern", name_of(sketches->pattern(prefix_of(guard.parts(), *ns), now)));
+    add("pattern", name_of(pattern_of(guard.parts(), *ns, now)));
     add("absent_per_second", text_of(absent.per_second, 1));
     add("read_per_second", text_of(read.per_second, 1));
     if (!is_read) {
@@ -72,6 +76,9 @@ struct TopCall : Call {
   }
 
  private:
+  bool is_operator() const {
+    return std::ranges::count(guard.parts().process->operators.users, client.user()) > 0;
+  }
   static std::string quoted(std::string_view text) {
     return "'" + std::string(text.substr(0, kEchoBytesMax)) + "'";
   }
@@ -88,7 +95,7 @@ struct TopCall : Call {
         resp::append_bulk(reply, row.from.text());
       } else {
         resp::append_bulk(reply, row.key.view());
-        resp::append_bulk(reply, hash_of(row.key, guard.parts().process));
+        resp::append_bulk(reply, guard.parts().process->key_hash(row.key.view()));
       }
       resp::append_bulk(reply, text_of(row.per_second, 1));
       resp::append_bulk(reply, text_of(row.share, 3));

@@ -1,5 +1,3 @@
-#include "traffic/facts.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -8,6 +6,7 @@
 #include "guard/grouped.h"
 #include "text/printable.h"
 #include "text/words.h"
+#include "traffic/traffic.h"
 
 namespace cuckooguard::traffic {
 namespace {
@@ -26,50 +25,32 @@ struct Seen {
   std::optional<Expiries::Peak> expiring;
 };
 
-std::string words_of(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::few_keys:
-      return "few keys again and again";
-    case Pattern::ascending:
-      return "ascending ids";
-    case Pattern::one_prefix:
-      return "keys with one prefix";
-    case Pattern::random:
-      return "random keys";
-    default:
-      return "no pattern";
-  }
-}
-
 std::string percent(double share) {
   constexpr double kHundred = 100;
   return text_of(share * kHundred, 0) + " %";
 }
 
 std::string duration(std::chrono::seconds time) {
-  constexpr std::chrono::minutes kMinutes{120};
   const auto minutes = std::chrono::round<std::chrono::minutes>(time);
-  if (time < std::chrono::minutes(2)) {
-    return std::to_string(time.count()) + " s";
-  }
-  return minutes < kMinutes
-             ? std::to_string(minutes.count()) + " min"
-             : std::to_string(std::chrono::round<std::chrono::hours>(time).count()) + " h";
+  return minutes.count() < 2 ? std::to_string(time.count()) + " s"
+                             : guard::grouped(static_cast<std::uint64_t>(minutes.count())) + " min";
 }
 
 // As the log would have it (log.keys).
-std::string shown(const Row& row, const guard::Process* process) {
-  const bool is_plain = process != nullptr && process->shows_keys;
-  return (is_plain ? text::printable(row.key.view()) : "key_hash " + hash_of(row.key, process)) +
+std::string shown(const Row& row, const guard::Process& process) {
+  return (process.shows_keys ? text::printable(row.key.view())
+                             : "key_hash " + process.key_hash(row.key.view())) +
          " (" + percent(row.share) + ")";
 }
 
 // One line, for people.
-std::string summary(const Seen& seen, const guard::Process* process) {
+std::string summary(const Seen& seen, const guard::Process& process) {
   std::vector<std::string> all;
   if (seen.pattern != Pattern::few_reads) {
+    std::string words(name_of(seen.pattern));
+    std::ranges::replace(words, '_', ' ');
     all.push_back(text_of(seen.absent_keys.per_second, 0) +
-                  " reads/s of keys without a row: " + words_of(seen.pattern));
+                  " reads/s of keys without a row, pattern: " + words);
     if (!seen.absent_clients.rows.empty()) {
       const Row& client = seen.absent_clients.rows.front();
       all.back() += ", " + percent(client.share) + " of them from " + client.from.text();
@@ -102,16 +83,12 @@ const Sketches* sketches_of(const guard::GuardedNamespace& space) {
   return dynamic_cast<const Sketches*>(space.counts->traffic.get());
 }
 
-std::size_t prefix_of(const guard::GuardParts& parts, std::uint32_t ns) {
-  std::size_t most = 0;
+Pattern pattern_of(const guard::GuardParts& parts, std::uint32_t ns, guard::TimePoint now) {
+  std::size_t prefix = 0;  // of several templates the longest
   for (const keyspace::KeyTemplate& key : parts.keyspace.templates(ns)) {
-    most = std::max(most, key.literal_prefix().size());
+    prefix = std::max(prefix, key.literal_prefix().size());
   }
-  return most;
-}
-
-std::string hash_of(const KeyText& key, const guard::Process* process) {
-  return process == nullptr ? std::string() : process->key_hash(key.view());
+  return sketches_of(parts.namespaces[ns])->pattern(prefix, now);
 }
 
 std::string text_of(double number, int digits) {
@@ -123,13 +100,14 @@ std::string text_of(double number, int digits) {
 
 void show(guard::FactTable& table) {
   const guard::FactQuestion& asked = table.question();
-  for (std::uint32_t ns = 0; !asked.is_brief && ns < asked.guarded.namespaces.size(); ++ns) {
+  const bool is_shown = !asked.is_brief && asked.process != nullptr;
+  for (std::uint32_t ns = 0; is_shown && ns < asked.guarded.namespaces.size(); ++ns) {
     const Sketches* const sketches = sketches_of(asked.guarded.namespaces[ns]);
     if (sketches == nullptr) {
       continue;
     }
     const guard::TimePoint now = asked.now;
-    const Seen seen{.pattern = sketches->pattern(prefix_of(asked.guarded, ns), now),
+    const Seen seen{.pattern = pattern_of(asked.guarded, ns, now),
                     .read_keys = sketches->keys(Kind::read, now),
                     .absent_keys = sketches->keys(Kind::absent, now),
                     .read_clients = sketches->clients(Kind::read, now),
@@ -138,7 +116,7 @@ void show(guard::FactTable& table) {
     const std::string& name = asked.guarded.keyspace.name(ns);
     guard::FactSection& space =
         table.section({.name = name, .json = "namespaces", .labels = {{"namespace", name}}});
-    space.add(in_json("traffic.summary"), summary(seen, asked.process));
+    space.add(in_json("traffic.summary"), summary(seen, *asked.process));
     space.add(in_json("traffic.pattern"), name_of(seen.pattern))
         .state("absent_pattern",
                "1 for the current pattern of reads of keys without a row.",
@@ -149,11 +127,12 @@ void show(guard::FactTable& table) {
     add(space, "read_clients", seen.read_clients);
     add(space, "absent_clients", seen.absent_clients);
     space.add({}, sketches->expiring_total())
-        .metric("expiring_keys_total", "Keys that writes have given an expiry time.");
+        .metric("expiring_keys_total",
+                "Keys that writes have given an expiry (a sample, multiplied).");
     space.add(in_json("traffic.expiring_keys_max"), seen.expiring ? seen.expiring->keys : 0)
         .metric("expiring_keys_max",
-                "The most keys that are to expire in one second, at most: keys that were "
-                "overwritten or deleted count, too.");
+                "The most keys that are to expire in one second (a sample, multiplied), with those "
+                "that were overwritten or deleted.");
     space
         .add(in_json("traffic.expiring_keys_max_in_seconds"),
              seen.expiring ? guard::FactAge(seen.expiring->from_now) : guard::FactAge())

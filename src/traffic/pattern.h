@@ -32,18 +32,13 @@ class KeyText {
 
   KeyText() = default;
   explicit KeyText(std::string_view key)
-      : size_(static_cast<std::uint8_t>(key.size() > kBytes ? kCut : key.size())) {
-    key.copy(bytes_.data(), kBytes);
-  }
+      : size_(static_cast<std::uint8_t>(key.copy(bytes_.data(), kBytes))) {}
 
-  std::string_view view() const { return {bytes_.data(), is_cut() ? kBytes : size_}; }
-  bool is_cut() const { return size_ == kCut; }
+  std::string_view view() const { return {bytes_.data(), size_}; }
 
  private:
-  static constexpr std::uint8_t kCut = 0xff;
-
-  std::uint8_t size_ = 0;
   std::array<char, kBytes> bytes_{};
+  std::uint8_t size_ = 0;
 };
 
 struct AbsentRead {

@@ -15,6 +15,9 @@ double Ranking::share() const {
 }
 
 void Sketches::Sketch::age(TimePoint now) {
+  if (now - aged_at < kHalfLife) [[likely]] {
+    return;
+  }
   constexpr int kHalvesToNothing = 32;
   const auto steps = std::chrono::floor<std::chrono::seconds>(now - aged_at) / kHalfLife;
   for (auto left = std::min<std::int64_t>(steps, kHalvesToNothing); left > 0; --left) {
@@ -61,6 +64,14 @@ void Sketches::saw(const Read& read, std::size_t worker, TimePoint now) {
 void Sketches::expires(TimePoint at, TimePoint now) {
   expiring_.fetch_add(1, std::memory_order_relaxed);
   expiries_.add(at, now);
+}
+
+std::optional<Expiries::Peak> Sketches::expiring(TimePoint now) const {
+  auto peak = expiries_.peak(now);
+  if (peak) {
+    peak->keys *= kEveryExpiry;
+  }
+  return peak;
 }
 
 template <class RowOf, class TopOf>

@@ -65,8 +65,11 @@ class Sketches final : public guard::Traffic {
   Ranking clients(Kind kind, TimePoint now) const;
   // `prefix`: pattern_of().
   Pattern pattern(std::size_t prefix, TimePoint now) const;
-  std::optional<Expiries::Peak> expiring(TimePoint now) const { return expiries_.peak(now); }
-  std::uint64_t expiring_total() const { return expiring_.load(std::memory_order_relaxed); }
+  // As if all writes had been seen.
+  std::optional<Expiries::Peak> expiring(TimePoint now) const;
+  std::uint64_t expiring_total() const {
+    return kEveryExpiry * expiring_.load(std::memory_order_relaxed);
+  }
 
  private:
   struct Counted {

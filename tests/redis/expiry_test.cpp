@@ -13,7 +13,7 @@ using std::chrono::seconds;
 std::optional<Expiry> of(std::initializer_list<std::string_view> arguments) {
   const Command& command = find_command(*arguments.begin());
   const auto found = expiry_of(command, std::span(arguments.begin(), arguments.size()));
-  EXPECT_TRUE(!found || may_set_expiry(command, arguments.size()));
+  EXPECT_TRUE(!found || command.may_set_expiry);
   return found;
 }
 constexpr auto in(milliseconds time) {
@@ -55,11 +55,6 @@ TEST(Expiry, is_none_where_the_command_sets_none_or_is_refused) {
            {"MODULE.EX", "k", "EX", "60"}}) {
     EXPECT_EQ(of(command), std::nullopt) << *command.begin();
   }
-}
-
-TEST(Expiry, of_a_command_that_was_learned_from_redis_is_none) {
-  const Command learned{.name = "set", .role = Role::write};
-  EXPECT_FALSE(may_set_expiry(learned, 5));
 }
 
 }  // namespace

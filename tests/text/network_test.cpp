@@ -7,12 +7,13 @@
 namespace cuckooguard::text {
 namespace {
 
+using Ipv4 = std::array<unsigned char, 4>;
 using Bytes = std::array<unsigned char, 16>;
 
 TEST(Network, is_an_ipv4_address_however_the_socket_has_it) {
-  EXPECT_EQ(Network::of_ipv4(0x0a000007).text(), "10.0.0.7");
+  EXPECT_EQ(Network::of_ipv4(Ipv4{10, 0, 0, 7}).text(), "10.0.0.7");
   const Bytes mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 7};
-  EXPECT_EQ(Network::of_ipv6(mapped), Network::of_ipv4(0x0a000007));
+  EXPECT_EQ(Network::of_ipv6(mapped), Network::of_ipv4(Ipv4{10, 0, 0, 7}));
 }
 
 TEST(Network, is_the_first_half_of_an_ipv6_address) {
@@ -30,7 +31,7 @@ TEST(Network, loopback_and_unix_are_networks_of_their_own) {
   EXPECT_EQ(Network::of_ipv6(loopback).text(), "::/64");
   EXPECT_EQ(Network().text(), "unix");
   EXPECT_NE(Network(), Network::of_ipv6(loopback));
-  EXPECT_NE(Network(), Network::of_ipv4(0));
+  EXPECT_NE(Network(), Network::of_ipv4(Ipv4{}));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "traffic/pattern.h"
 
+#include <array>
 #include <random>
 #include <string>
 #include <vector>
@@ -13,12 +14,15 @@ constexpr std::size_t kPrefix = std::string_view("user:").size();
 
 class PatternTest : public testing::Test {
  protected:
-  void read(const std::string& value, std::optional<std::uint64_t> number, unsigned client = 1) {
-    reads_.push_back({.number = number,
-                      .from = text::Network::of_ipv4(client),
-                      .key = KeyText("user:" + value)});
+  void read(const std::string& value,
+            std::optional<std::uint64_t> number,
+            unsigned char client = 1) {
+    reads_.push_back(
+        {.number = number,
+         .from = text::Network::of_ipv4(std::array<unsigned char, 4>{10, 0, 0, client}),
+         .key = KeyText("user:" + value)});
   }
-  void read(std::uint64_t id, unsigned client = 1) { read(std::to_string(id), id, client); }
+  void read(std::uint64_t id, unsigned char client = 1) { read(std::to_string(id), id, client); }
   Pattern pattern(double few = 0.1) const { return pattern_of(reads_, few, kPrefix); }
 
   std::vector<AbsentRead> reads_;
@@ -71,12 +75,7 @@ TEST_F(PatternTest, keys_that_come_again_and_again_without_being_few_are_mixed) 
 
 TEST(KeyText, keeps_the_front_of_a_long_key) {
   EXPECT_EQ(KeyText("user:1").view(), "user:1");
-  const KeyText whole(std::string(KeyText::kBytes, 'a'));
-  EXPECT_EQ(whole.view().size(), KeyText::kBytes);
-  EXPECT_FALSE(whole.is_cut());
-  const KeyText cut(std::string(1000, 'a'));
-  EXPECT_EQ(cut.view().size(), KeyText::kBytes);
-  EXPECT_TRUE(cut.is_cut());
+  EXPECT_EQ(KeyText(std::string(1000, 'a')).view(), std::string(KeyText::kBytes, 'a'));
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ TEST(SketchesOfManyThreads, are_asked_while_workers_count) {
     sketches.pattern(5, now);
   }
   workers.clear();
-  EXPECT_EQ(sketches.expiring(now)->keys, 2U * kReads);
-  EXPECT_EQ(sketches.expiring_total(), 2U * kReads);
+  EXPECT_EQ(sketches.expiring(now)->keys, 2U * kReads * Sketches::kEveryExpiry);
+  EXPECT_EQ(sketches.expiring_total(), 2U * kReads * Sketches::kEveryExpiry);
 }
 
 }  // namespace
