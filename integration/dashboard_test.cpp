@@ -62,6 +62,7 @@ const std::map<std::string, std::string> kNotExported{
     {"cuckooguard_breakdown_wait_seconds_bucket", kOfBreakdown},
     {"cuckooguard_breakdown_would_be_spared_total", kOfBreakdown},
     {"cuckooguard_certificate_remaining_seconds", "it has no certificate"},
+    {"cuckooguard_expiring_keys_max_in_seconds", "no key of it is to expire"},
     {"cuckooguard_fleet_followers", kOfFleet},
     {"cuckooguard_fleet_followers_behind", kOfFleet},
     {"cuckooguard_fleet_publishes", kOfFleet},

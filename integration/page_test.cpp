@@ -140,6 +140,7 @@ TEST_P(PageOnScreens, shows_moving_numbers_to_everybody_and_asks_nobody_else) {
   EXPECT_EQ(seen.read.at("background"), GetParam().dark ? "rgb(15, 20, 26)" : "rgb(244, 246, 248)");
   EXPECT_THAT(seen.read.at("namespaces"), AllOf(HasSubstr("users"), HasSubstr("1,000")));
   EXPECT_THAT(seen.read.at("namespaces"), HasSubstr("no read matches")) << "of tags";
+  EXPECT_THAT(seen.read.at("namespaces"), HasSubstr("pattern: ascending, 100 % of them from"));
   EXPECT_THAT(seen.read.at("sources"), AllOf(HasSubstr("shop"), HasSubstr("following")));
   EXPECT_THAT(seen.read.at("events"), HasSubstr("listening"));
 }

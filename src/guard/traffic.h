@@ -5,6 +5,9 @@
 // kEvery; of writes that set an expiry one in kEveryExpiry, but of clients that surely may not
 // write. What Redis says to it is not awaited.
 //
+// Cost, in instructions (callgrind): 24 for a key that is read, where an answer takes 2,700 in a
+// pipeline and 4,200 alone; 63 for a write that sets an expiry, of 7,500.
+//
 // Threads: any; of one worker one at a time. Lifetimes: NamespaceCounts has it, and keeps it over
 // reloads. Limits: saw() and expires() wait for nothing and nobody.
 #pragma once
