@@ -73,7 +73,8 @@ Parser Explain::add(Parser app) {
   Parser command = app.add_subcommand("explain",
                                       "Show how the guard interprets a Redis key: its namespace "
                                       "and identity, or why no namespace matches");
-  command.add_option("key", key, "KEY", "The Redis key").required();
+  // Not `key`, which is too like `--key` for CLI11 2.4.
+  command.add_option("redis-key", key, "KEY", "The Redis key").required();
   const Option config = command.add_option(
       "--config", config_path, "FILE", "Explain the key by the templates in this configuration");
   const Option guard = command.add_option(
