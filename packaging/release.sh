@@ -68,7 +68,8 @@ build() {
   rm -rf --one-file-system "${root:?}$folder"
 }
 
-[ $# -lt 4 ] || rm -rf "$out" "$out.again"
+rm -rf "$out.again"
+[ $# -lt 4 ] || rm -rf "$out"
 for debian in "$@"; do
   step "$debian: a Debian"
   prepare "$debian"
