@@ -11,8 +11,8 @@ constexpr int kStarvedLeast = 2;
 
 }  // namespace
 
-std::uint64_t Addresses::connect(std::string_view address) {
-  const std::uint64_t name = hash_(address);
+std::uint64_t Addresses::connect(text::Network network) {
+  const std::uint64_t name = network.number();
   const std::lock_guard lock(mutex_);
   ++addresses_[name].connections;
   return name;
@@ -66,9 +66,9 @@ void Addresses::starved(std::uint64_t address, TimePoint now) {
   }
 }
 
-std::uint64_t Addresses::name_of(std::uint64_t address, std::uint64_t bucket) {
-  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
-  return std::rotl((address ^ bucket) * kOdd, 32) | 1U;
+std::uint64_t Addresses::name_of(std::uint64_t address, std::uint64_t bucket) const {
+  const std::array both{address, bucket};
+  return hash_({reinterpret_cast<const char*>(both.data()), sizeof both}) | 1U;
 }
 
 Addresses::Record* Addresses::find(std::uint64_t name) {

@@ -17,13 +17,13 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include <boost/core/noncopyable.hpp>
 
 #include "filter/key_hash.h"
+#include "text/network.h"
 
 namespace cuckooguard::breakdown {
 
@@ -37,10 +37,11 @@ class Addresses : boost::noncopyable {
   static constexpr int kOutcomesLeast = 4;  // before they are judged
   static constexpr int kOutcomesMost = 16;
 
+  // The secret: so that nobody can choose addresses that share a record with another one's.
   explicit Addresses(const filter::HashSecret& secret) : hash_(secret), records_(kRecords) {}
 
   // A connection of this address; its name here.
-  std::uint64_t connect(std::string_view address);
+  std::uint64_t connect(text::Network network);
   void disconnect(std::uint64_t address);
 
   // One more of its connections waits. False: it must not.
@@ -69,7 +70,7 @@ class Addresses : boost::noncopyable {
   static constexpr std::size_t kWays = 4;
   static constexpr std::uint64_t kStarved = kBuckets;  // in place of a bucket
 
-  static std::uint64_t name_of(std::uint64_t address, std::uint64_t bucket);
+  std::uint64_t name_of(std::uint64_t address, std::uint64_t bucket) const;
   Record* find(std::uint64_t name);
   Record& make(std::uint64_t name, TimePoint now);
 

@@ -4,10 +4,10 @@
 
 namespace cuckooguard::breakdown {
 
-std::unique_ptr<guard::Misses> Leases::connect(std::string_view address,
+std::unique_ptr<guard::Misses> Leases::connect(text::Network network,
                                                std::shared_ptr<guard::KnownReplies> known,
                                                void* waiter) {
-  return std::make_unique<Connection>(addresses_, address, std::move(known), waiter);
+  return std::make_unique<Connection>(addresses_, network, std::move(known), waiter);
 }
 
 // --- a connection ---

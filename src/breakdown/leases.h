@@ -56,7 +56,7 @@ class Leases final : public guard::Loads, public std::enable_shared_from_this<Le
       : settings_(settings), addresses_(std::move(addresses)), hash_(secret) {}
 
   std::uint64_t hash(std::string_view key) const override { return hash_(key); }
-  std::unique_ptr<guard::Misses> connect(std::string_view address,
+  std::unique_ptr<guard::Misses> connect(text::Network network,
                                          std::shared_ptr<guard::KnownReplies> known,
                                          void* waiter) override;
   void written(std::uint64_t key, const guard::Misses* by, bool has_value, TimePoint now) override;
@@ -139,11 +139,11 @@ class Connection final : public guard::Misses {
   static constexpr std::size_t kLeasesKept = 64;  // those before last only until their time
 
   Connection(std::shared_ptr<Addresses> addresses,
-             std::string_view address,
+             text::Network network,
              std::shared_ptr<guard::KnownReplies> known,
              void* waiter)
       : addresses_(std::move(addresses)),
-        address_(addresses_->connect(address)),
+        address_(addresses_->connect(network)),
         known_(std::move(known)),
         waiter_(waiter) {}
   Connection(const Connection&) = delete;

@@ -21,6 +21,7 @@
 
 #include "guard/counters.h"
 #include "guard/promised_reply.h"
+#include "text/network.h"
 
 namespace cuckooguard::guard {
 
@@ -79,9 +80,8 @@ class Loads : boost::noncopyable {
   // For this process alone.
   virtual std::uint64_t hash(std::string_view key) const = 0;
 
-  // A client at this address (io::Transport::peer()). `waiter` is added to `known` when next() is
-  // to be called.
-  virtual std::unique_ptr<Misses> connect(std::string_view address,
+  // A client of this network. `waiter` is added to `known` when next() is to be called.
+  virtual std::unique_ptr<Misses> connect(text::Network network,
                                           std::shared_ptr<KnownReplies> known,
                                           void* waiter) = 0;
 

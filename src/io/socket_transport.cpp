@@ -167,24 +167,6 @@ std::optional<std::chrono::milliseconds> SocketTransport::unheard_for() const {
   return std::chrono::milliseconds(info.tcpi_last_ack_recv);
 }
 
-std::string SocketTransport::peer() const {
-  constexpr std::size_t kNetworkBytes = 8;
-  sockaddr_storage peer{};
-  socklen_t length = sizeof peer;
-  if (::getpeername(socket_, reinterpret_cast<sockaddr*>(&peer), &length) != 0) {
-    return {};
-  }
-  if (peer.ss_family == AF_INET) {
-    const auto& address = reinterpret_cast<const sockaddr_in&>(peer).sin_addr;
-    return {reinterpret_cast<const char*>(&address), sizeof address};
-  }
-  if (peer.ss_family == AF_INET6) {
-    const auto& address = reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr;
-    return {reinterpret_cast<const char*>(&address), kNetworkBytes};
-  }
-  return {};
-}
-
 std::weak_ptr<SocketTransport*> SocketTransport::weak_self() {
   if (!self_) {
     self_ = std::make_shared<SocketTransport*>(this);

@@ -41,7 +41,6 @@ class SocketTransport final : public Transport {
   void finish_writing() override;
   void close() override;
   bool is_open() const override { return state_ != State::closed; }
-  std::string peer() const override;
   std::optional<std::chrono::milliseconds> unheard_for() const override;
 
   // Tries the addresses in order until one connection is up. An empty list fails at once (in the

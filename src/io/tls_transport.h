@@ -76,7 +76,6 @@ class TlsTransport final : public Transport, Watcher {
   void close() override;
   bool is_open() const override { return state_ != State::closed; }
   std::string why_ended() const override;
-  std::string peer() const override { return inner_ ? inner_->peer() : std::string(); }
   std::optional<std::chrono::milliseconds> unheard_for() const override {
     return inner_ ? inner_->unheard_for() : std::nullopt;
   }

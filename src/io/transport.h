@@ -69,10 +69,6 @@ class Transport : boost::noncopyable {
   virtual void close() = 0;
   virtual bool is_open() const = 0;
 
-  // Where the peer is: its IP address, of IPv6 the network (/64); empty: on this machine, by a Unix
-  // socket, or not known.
-  virtual std::string peer() const { return {}; }
-
   // Why no bytes come (any more), in words, asked before close(): the connection could not be made,
   // or has ended, or is not up yet although its owner's patience is at an end.
   virtual std::string why_ended() const { return {}; }

@@ -73,7 +73,7 @@ bool Session::holds_back(std::string_view bytes) {
     return false;
   }
   if (misses == nullptr) {
-    state_.remember_misses(missed.loads->connect(client_->peer(), worker_.known, this));
+    state_.remember_misses(missed.loads->connect(state_.network(), worker_.known, this));
     misses = state_.misses();
   }
   using May = guard::Misses::May;

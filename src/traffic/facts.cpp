@@ -3,7 +3,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "guard/grouped.h"
+#include "text/grouped.h"
 #include "text/printable.h"
 #include "text/words.h"
 #include "traffic/traffic.h"
@@ -33,7 +33,7 @@ std::string percent(double share) {
 std::string duration(std::chrono::seconds time) {
   const auto minutes = std::chrono::round<std::chrono::minutes>(time);
   return minutes.count() < 2 ? std::to_string(time.count()) + " s"
-                             : guard::grouped(static_cast<std::uint64_t>(minutes.count())) + " min";
+                             : text::grouped(static_cast<std::uint64_t>(minutes.count())) + " min";
 }
 
 // As the log would have it (log.keys).
@@ -63,7 +63,7 @@ std::string summary(const Seen& seen, const guard::Process& process) {
     all.push_back("most read: " + shown(seen.read_keys.rows.front(), process));
   }
   if (seen.expiring && seen.expiring->keys > 1) {
-    all.push_back("at most " + guard::grouped(seen.expiring->keys) +
+    all.push_back("at most " + text::grouped(seen.expiring->keys) +
                   " keys expire in one second, in " + duration(seen.expiring->from_now));
   }
   return text::joined(all, "; ");

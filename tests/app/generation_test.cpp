@@ -158,6 +158,23 @@ TEST_F(GenerationTest, keeps_a_filter_by_another_policy_which_is_then_in_force) 
   EXPECT_DOUBLE_EQ(after.tolerance->rate(), 5);
 }
 
+// Who waits for a load waits on over a reload that changes nothing for it.
+TEST_F(GenerationTest, keeps_who_waits_for_a_load_as_long_as_that_is_set_as_it_was) {
+  redis::Facts facts;
+  const std::string held = with(users_, "mode:", "breakdown: { hold: 100ms }, mode:");
+  const auto loads_of = [&](const Made& made) {
+    return made->guarded(0, facts).namespaces[0].loads;
+  };
+  const Made first = make(held);
+  const Made same = make(with(held, "ttl: 60s", "ttl: 70s") + tags_, first.get());
+  EXPECT_NE(loads_of(first), nullptr);
+  EXPECT_EQ(loads_of(same), loads_of(first));
+  const Made other = make(with(held, "100ms", "200ms"), same.get());
+  EXPECT_NE(loads_of(other), nullptr);
+  EXPECT_NE(loads_of(other), loads_of(first));
+  EXPECT_EQ(loads_of(make(users_, other.get())), nullptr);
+}
+
 TEST_F(GenerationTest, complains_where_it_has_nothing_to_guard) {
   const Made first = make(users_);
   EXPECT_TRUE(first->process().complaints.empty());

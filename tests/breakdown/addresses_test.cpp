@@ -8,6 +8,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kKey = 17;
+const text::Network kHere = text::Network::of_ipv4(std::array<unsigned char, 4>{127, 0, 0, 1});
+const text::Network kThere = text::Network::of_ipv4(std::array<unsigned char, 4>{127, 0, 0, 0});
 constexpr TimePoint kBegin{std::chrono::hours(1)};
 
 class AddressesTest : public testing::Test {
@@ -25,13 +27,13 @@ class AddressesTest : public testing::Test {
 };
 
 TEST_F(AddressesTest, the_last_connection_that_does_not_wait_never_does) {
-  const std::uint64_t here = addresses_.connect("here");
+  const std::uint64_t here = addresses_.connect(kHere);
   EXPECT_FALSE(addresses_.hold(here, kBegin)) << "who would set the key?";
-  addresses_.connect("here");
-  addresses_.connect("there");
+  addresses_.connect(kHere);
+  addresses_.connect(kThere);
   EXPECT_TRUE(addresses_.hold(here, kBegin));
   EXPECT_FALSE(addresses_.hold(here, kBegin));
-  addresses_.connect("here");
+  addresses_.connect(kHere);
   EXPECT_TRUE(addresses_.hold(here, kBegin));
   addresses_.let_go(here);
   addresses_.disconnect(here);
@@ -39,8 +41,8 @@ TEST_F(AddressesTest, the_last_connection_that_does_not_wait_never_does) {
 }
 
 TEST_F(AddressesTest, who_never_sets_is_switched_off_for_itself_and_such_keys_alone) {
-  const std::uint64_t here = addresses_.connect("here");
-  const std::uint64_t there = addresses_.connect("there");
+  const std::uint64_t here = addresses_.connect(kHere);
+  const std::uint64_t there = addresses_.connect(kThere);
   end_leases(here, kKey, 0, Addresses::kOutcomesLeast - 1);
   EXPECT_FALSE(addresses_.is_off(here, kKey, kBegin)) << "it may have been chance";
   end_leases(here, kKey, 0, 1);
@@ -51,7 +53,7 @@ TEST_F(AddressesTest, who_never_sets_is_switched_off_for_itself_and_such_keys_al
 }
 
 TEST_F(AddressesTest, half_of_the_leases_that_end_in_a_set_are_enough) {
-  const std::uint64_t here = addresses_.connect("here");
+  const std::uint64_t here = addresses_.connect(kHere);
   end_leases(here, kKey, 5, 5);
   EXPECT_FALSE(addresses_.is_off(here, kKey, kBegin));
   end_leases(here, kKey, 0, 1);
@@ -59,21 +61,21 @@ TEST_F(AddressesTest, half_of_the_leases_that_end_in_a_set_are_enough) {
 }
 
 TEST_F(AddressesTest, the_latest_leases_count) {
-  const std::uint64_t here = addresses_.connect("here");
+  const std::uint64_t here = addresses_.connect(kHere);
   end_leases(here, kKey, 1000, Addresses::kOutcomesMost / 2 + 1);
   EXPECT_TRUE(addresses_.is_off(here, kKey, kBegin));
 }
 
 TEST_F(AddressesTest, it_is_tried_again_after_a_while) {
-  const std::uint64_t here = addresses_.connect("here");
+  const std::uint64_t here = addresses_.connect(kHere);
   end_leases(here, kKey, 0, Addresses::kOutcomesLeast);
   EXPECT_TRUE(addresses_.is_off(here, kKey, kBegin + Addresses::kOffFor - 1ms));
   EXPECT_FALSE(addresses_.is_off(here, kKey, kBegin + Addresses::kOffFor));
 }
 
 TEST_F(AddressesTest, a_starved_pool_waits_no_more_for_a_while) {
-  const std::uint64_t here = addresses_.connect("here");
-  addresses_.connect("here");
+  const std::uint64_t here = addresses_.connect(kHere);
+  addresses_.connect(kHere);
   addresses_.starved(here, kBegin);
   EXPECT_TRUE(addresses_.hold(here, kBegin)) << "once may be chance";
   addresses_.let_go(here);
@@ -83,9 +85,11 @@ TEST_F(AddressesTest, a_starved_pool_waits_no_more_for_a_while) {
 }
 
 TEST_F(AddressesTest, many_addresses_cannot_switch_it_off_for_another_one) {
-  const std::uint64_t here = addresses_.connect("here");
+  const std::uint64_t here = addresses_.connect(kHere);
   for (int i = 0; i < 20'000; ++i) {
-    const std::uint64_t attacker = addresses_.connect(std::to_string(i));
+    const std::uint64_t attacker =
+        addresses_.connect(text::Network::of_ipv4(std::array<unsigned char, 4>{
+            10, 0, static_cast<unsigned char>(i / 256), static_cast<unsigned char>(i % 256)}));
     end_leases(attacker, kKey, 0, Addresses::kOutcomesLeast);
     addresses_.disconnect(attacker);
   }

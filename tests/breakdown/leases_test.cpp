@@ -18,6 +18,9 @@ using May = guard::Misses::May;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+const text::Network kHere = text::Network::of_ipv4(std::array<unsigned char, 4>{127, 0, 0, 1});
+const text::Network kElsewhere = text::Network::of_ipv4(std::array<unsigned char, 4>{127, 0, 0, 2});
+
 // Clients of one worker, which is told of them by their numbers.
 class LeasesTest : public testing::Test {
  protected:
@@ -27,12 +30,12 @@ class LeasesTest : public testing::Test {
     clients_.clear();
     leases_ = std::make_shared<Leases>(settings, addresses_, filter::random_secret());
     for (int i = 0; i < kClients; ++i) {
-      clients_.push_back(connect("here"));
+      clients_.push_back(connect(kHere));
     }
   }
-  std::unique_ptr<guard::Misses> connect(std::string_view address) {
+  std::unique_ptr<guard::Misses> connect(text::Network network) {
     names_.push_back(std::make_unique<int>(static_cast<int>(names_.size())));
-    return leases_->connect(address, known_, names_.back().get());
+    return leases_->connect(network, known_, names_.back().get());
   }
   void SetUp() override { begin({.hold = 100ms}); }
 
@@ -201,11 +204,11 @@ TEST_F(LeasesTest, a_database_that_has_become_slow_is_learned_from_what_comes_la
     write(0, "a");
   }
   EXPECT_GT(leases_->now().usual, 50ms);
-  EXPECT_FALSE(addresses_->is_off(addresses_->connect("here"), leases_->hash("a"), now_));
+  EXPECT_FALSE(addresses_->is_off(addresses_->connect(kHere), leases_->hash("a"), now_));
 }
 
 TEST_F(LeasesTest, who_never_sets_takes_no_lease_any_more) {
-  const auto taker = connect("elsewhere");
+  const auto taker = connect(kElsewhere);
   const std::uint64_t key = leases_->hash("a");
   for (int i = 0; i < Addresses::kOutcomesLeast; ++i) {
     EXPECT_FALSE(taker->missed(*leases_, key, May::wait, now_));
@@ -224,7 +227,7 @@ TEST_F(LeasesTest, who_never_sets_takes_no_lease_any_more) {
 }
 
 TEST_F(LeasesTest, who_never_sets_is_not_credited_with_what_others_set) {
-  const auto taker = connect("elsewhere");
+  const auto taker = connect(kElsewhere);
   const std::uint64_t key = leases_->hash("a");
   for (int i = 0; i < Addresses::kOutcomesLeast; ++i) {
     EXPECT_FALSE(taker->missed(*leases_, key, May::wait, now_));
@@ -339,7 +342,7 @@ TEST_F(LeasesTest, there_are_only_so_many_keys) {
   now_ += 2s;
   EXPECT_FALSE(miss(1, "a"));
   now_ += Leases::kLate;
-  EXPECT_FALSE(connect("elsewhere")->missed(*leases_, leases_->hash("a"), May::wait, now_));
+  EXPECT_FALSE(connect(kElsewhere)->missed(*leases_, leases_->hash("a"), May::wait, now_));
   EXPECT_EQ(leases_->now().loads, 1) << "all others are forgotten";
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+const text::Network kHere = text::Network::of_ipv4(std::array<unsigned char, 4>{127, 0, 0, 1});
 constexpr int kWorkers = 4;
 constexpr int kSteps = 20'000;
 constexpr std::size_t kClients = 6;
@@ -26,7 +27,7 @@ void work(const std::shared_ptr<Leases>& leases, std::uint64_t seed, std::atomic
     const std::size_t at = random() % kClients;
     auto& client = clients[at];
     if (!client) {
-      client = leases->connect("here", known, &client);
+      client = leases->connect(kHere, known, &client);
     }
     const std::uint64_t key = random() % 3;
     switch (random() % 4) {

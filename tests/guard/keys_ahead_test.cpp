@@ -1,10 +1,11 @@
+#include "guard/keys_ahead.h"
+
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "guard/guard.h"
 #include "guard/guarded_shop.h"
 
 namespace cuckooguard::guard {

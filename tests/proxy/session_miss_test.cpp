@@ -47,7 +47,7 @@ class TestLoads final : public guard::Loads {
   std::uint64_t hash(std::string_view key) const override {
     return std::hash<std::string_view>()(key);
   }
-  std::unique_ptr<Misses> connect(std::string_view /*address*/,
+  std::unique_ptr<Misses> connect(text::Network /*network*/,
                                   std::shared_ptr<guard::KnownReplies> known,
                                   void* waiter) override {
     known_ = std::move(known);
