@@ -1,5 +1,6 @@
 #include "application.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -23,18 +24,21 @@ class ConnectionPool::Lease {
  public:
   explicit Lease(ConnectionPool& pool) : pool_(pool) {
     std::unique_lock lock(pool_.mutex_);
+    pool_.most_at_once_ = std::max(pool_.most_at_once_, ++pool_.at_once_);
     if (!pool_.is_free_.wait_for(lock, kPatience, [this] { return !pool_.free_.empty(); })) {
+      --pool_.at_once_;
       throw Unavailable("no connection to the database is free");
     }
     connection_ = std::move(pool_.free_.back());
     pool_.free_.pop_back();
-    until_ = Interrupt::Clock::now() + kQueryTime;
+    until_ = Interrupt::Clock::now() + pool_.query_time_;
   }
   ~Lease() {
     Interrupt::wait_until(until_);
     {
       const std::scoped_lock lock(pool_.mutex_);
       pool_.free_.push_back(std::move(connection_));
+      --pool_.at_once_;
     }
     pool_.is_free_.notify_one();
   }
@@ -49,7 +53,8 @@ class ConnectionPool::Lease {
   Interrupt::Clock::time_point until_;
 };
 
-ConnectionPool::ConnectionPool(const ShopDatabase& database) {
+ConnectionPool::ConnectionPool(const ShopDatabase& database, std::chrono::milliseconds query_time)
+    : query_time_(query_time) {
   for (std::size_t i = 0; i < kConnections; ++i) {
     free_.push_back(database.connect());
   }
@@ -61,6 +66,11 @@ std::optional<std::string> ConnectionPool::find(const Item& item) {
 
 void ConnectionPool::insert(const Item& item) {
   Lease(*this)->insert(item);
+}
+
+std::size_t ConnectionPool::most_at_once() {
+  const std::scoped_lock lock(mutex_);
+  return most_at_once_;
 }
 
 Answer Application::look_up(const Item& item) {

@@ -30,25 +30,31 @@ namespace cuckooguard::demo {
 
 inline constexpr std::string_view kAbsentReply = "__ABSENT__";
 
-// Its database can do so much and no more: kConnections / kQueryTime queries per second. What the
-// database of the demo takes less than kQueryTime, the connection waits.
+// Its database can do so much and no more: kConnections / `query_time` queries per second. What the
+// database of the demo takes less than `query_time`, the connection waits.
 class ConnectionPool {
  public:
   static constexpr std::size_t kConnections = 10;
-  static constexpr std::chrono::milliseconds kQueryTime{2};
+  static constexpr std::chrono::milliseconds kQueryTime{2};    // of most queries
   static constexpr std::chrono::milliseconds kPatience{1000};  // for a free connection
 
-  explicit ConnectionPool(const ShopDatabase& database);
+  ConnectionPool(const ShopDatabase& database, std::chrono::milliseconds query_time);
 
   std::optional<std::string> find(const Item& item);
   void insert(const Item& item);
 
+  // The greatest number of queries at a time so far; those that wait for a connection count, too.
+  std::size_t most_at_once();
+
  private:
   class Lease;
 
+  const std::chrono::milliseconds query_time_;
   std::mutex mutex_;
   std::condition_variable is_free_;
   std::vector<std::unique_ptr<ShopConnection>> free_;
+  std::size_t at_once_ = 0;
+  std::size_t most_at_once_ = 0;
 };
 
 enum class Answer : std::uint8_t {

@@ -104,11 +104,11 @@ class Run {
       : load_(load), phase_(phase), seed_(seed) {}
 
   std::vector<Sample> all() {
-    std::vector<std::vector<Sample>> samples(Load::kWorkers + 1);
+    std::vector<std::vector<Sample>> samples(load_.mix.clients + 1);
     {
       std::vector<std::jthread> threads;
-      threads.reserve(Load::kWorkers + 1);
-      for (std::size_t i = 0; i < Load::kWorkers; ++i) {
+      threads.reserve(load_.mix.clients + 1);
+      for (std::size_t i = 0; i < load_.mix.clients; ++i) {
         threads.emplace_back([this, &into = samples[i]] { guarded([&] { work(into); }); });
       }
       begin_ = Clock::now();
@@ -216,6 +216,10 @@ class Run {
     Item item{.is_order = random() % 100 < kOrderPercent, .id = {}};
     switch (request.kind) {
       case Kind::lookup: {
+        if (load_.mix.rows > 0) {
+          item = {.is_order = false, .id = std::to_string(1 + random() % load_.mix.rows)};
+          break;
+        }
         const std::uint64_t rows = item.is_order ? kOrders : load_.mix.users;
         const bool is_popular = random() % 100 < kPopularPercent;
         const std::uint64_t number =
@@ -254,7 +258,7 @@ class Run {
 Load::Load(const ShopDatabase& database, const Mix& mix, ProgressLine& progress)
     : shared_{.mix = mix,
               .progress = progress,
-              .pool = ConnectionPool(database),
+              .pool = ConnectionPool(database, mix.query_time),
               .largest_user = database.largest_user()} {}
 
 std::vector<Sample> Load::run(const Phase& phase) {

@@ -4,7 +4,7 @@
 //   users    look up rows that exist, most of them popular ones; now and then create a row, and
 //            read it at once
 //   attack   looks up random ids, of which no row exists
-//      └─▶ a queue of kQueueMax requests ─▶ kWorkers threads ─▶ Redis, or the guard
+//      └─▶ a queue of kQueueMax requests ─▶ the clients' threads ─▶ Redis, or the guard
 //                                                └─▶ the pool's connections ─▶ the database
 //
 // A request that finds the queue full, or no connection of the pool, or no Redis, has failed. It
@@ -36,6 +36,9 @@ struct Mix {
   double lookups = 1'000;
   double attack = 10'000;
   double new_rows = 20;
+  std::uint64_t rows = 0;  // look-ups are of the users 1 to `rows`, each as often; 0: of all rows
+  std::size_t clients = 200;  // the application's threads, each with its connection to Redis
+  std::chrono::milliseconds query_time = ConnectionPool::kQueryTime;
 };
 
 enum class Kind : std::uint8_t { lookup, new_row, attack };
@@ -67,13 +70,13 @@ struct Phase {
 
 class Load {
  public:
-  static constexpr std::size_t kWorkers = 200;
   static constexpr std::size_t kQueueMax = 1'000;
 
   Load(const ShopDatabase& database, const Mix& mix, ProgressLine& progress);
 
   // All requests of the phase, also those that it has left in the queue.
   std::vector<Sample> run(const Phase& phase);
+  std::size_t most_queries_at_once() { return shared_.pool.most_at_once(); }  // so far
 
   // Of all phases.
   struct Shared {

@@ -9,6 +9,10 @@
 //   without the guard   calm ─▶ attack
 //   with it             calm ─▶ attack ─▶ attack, in which the guard is killed and started again
 //
+// And what its users do themselves, without and with the guard's `breakdown`:
+//
+//   a hot key expires, which 200 clients read; Redis is emptied, of which 500 read 10,000 keys
+//
 // Exit codes: 0 as report.h's is_good() says; 1 anything else; 130 Ctrl-C.
 
 #include <algorithm>
@@ -17,6 +21,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -111,15 +116,17 @@ struct OwnDatabase {
 std::string guard_configuration(const Options& options,
                                 const OwnRedis& redis,
                                 const ShopDatabase& database,
-                                const harness::TemporaryDirectory& directory) {
-  const auto guarded = [](const char* name, const std::string& key, const char* table) {
+                                const harness::TemporaryDirectory& directory,
+                                const std::string& of_namespaces) {
+  const auto guarded = [&](const char* name, const std::string& key, const char* table) {
     return harness::Guarded{.name = name,
                             .keys = key,
                             .table = table,
                             .fresh_ids = "",
                             .absent_reply = fmt::format("bytes:{}", kAbsentReply),
                             .filter = "",
-                            .consistency = ""}
+                            .consistency = "",
+                            .more = of_namespaces}
         .yaml();
   };
   const bool has_page = options.keep || !options.pictures.empty();
@@ -156,7 +163,76 @@ std::int64_t milliseconds_since(Interrupt::Clock::time_point begin) {
       .count();
 }
 
-// The phases, one after the other, each with what Redis has seen of it.
+// The servers of the demo's own: the guard as soon as it is started.
+struct OwnServers {
+  explicit OwnServers(const Options& all_options) : options(all_options) {
+    if (options.keep) {
+      directory.keep();
+      progress.say("Everything is kept in " + directory.path().string());
+    }
+    own_database.emplace(options, directory);
+    progress.say(fmt::format(
+        "Creating {} users and {} orders in {}", options.mix.users, kOrders, database().name()));
+    database().create(options.mix.users, [&](std::uint64_t rows) {
+      progress.show(fmt::format("  {} % of the users", 100 * rows / options.mix.users));
+      Interrupt::require_until(Interrupt::Clock::now());
+    });
+    redis.emplace(options.cluster, directory.folder("redis"));
+    progress.say(fmt::format(
+        "Started {}. The application caches rows there, and the fact that a row does not "
+        "exist; it has {} threads, and {} connections to the database, of which each "
+        "answers a query in {} ms.",
+        redis->name(),
+        options.mix.clients,
+        ConnectionPool::kConnections,
+        options.mix.query_time.count()));
+  }
+
+  ShopDatabase& database() const { return *own_database->shop; }
+  std::string yaml(const std::string& of_namespaces = "") const {
+    return guard_configuration(options, *redis, database(), directory, of_namespaces);
+  }
+  // Returns when its filters are in force.
+  void start_guard(const std::string& yaml) {
+    if (guard) {
+      guard->restart(yaml);
+    } else if (redis->cluster) {
+      guard.emplace(harness::GuardProcess::on_node_ports(
+          yaml, redis->cluster->size(), options.guard, directory.folder("guard")));
+    } else {
+      guard.emplace(
+          harness::GuardProcess::on_unix_socket(yaml, options.guard, directory.folder("guard")));
+    }
+    wait_for_guard();
+  }
+  void wait_for_guard() const {
+    wait_until_ready([this] { return guard->client(); });
+  }
+  Endpoint guard_endpoint() const {
+    return redis->cluster ? Endpoint{.port = guard->port(), .is_of_cluster = true}
+                          : Endpoint{.unix_path = guard->unix_path()};
+  }
+
+  const Options& options;
+  ProgressLine progress{};
+  harness::TemporaryDirectory directory{};
+  std::optional<OwnDatabase> own_database{};
+  std::optional<OwnRedis> redis{};
+  std::optional<harness::GuardProcess> guard{};
+};
+
+bool conclude(const std::vector<PhaseReport>& reports, ProgressLine& progress) {
+  if (!is_good(reports)) {
+    progress.say(
+        "That is not good enough: no existing row may be hidden, 99 % of the attack must be "
+        "stopped, at most half as many queries may run at once, and at most 1 % more of the users' "
+        "requests may fail with the guard than without it.");
+  }
+  progress.say(machine_line(reports));
+  return is_good(reports);
+}
+
+// The phases of the attack, one after the other, each with what Redis has seen of it.
 class Course {
  public:
   Course(const ShopDatabase& database,
@@ -189,7 +265,8 @@ class Course {
     progress_.say("With the guard: the attack goes on, and " + change.what);
     run_attack("restart", cache, {change});
   }
-  bool conclude(const std::vector<std::string>& remarks) {
+  const std::vector<PhaseReport>& reports() const { return reports_; }
+  void show(const std::vector<std::string>& remarks) const {
     std::string said = "\n" + table(reports_) + "\n" + chart(reports_) + "\n";
     for (const std::string& each : remarks) {
       said += "  " + each + "\n";
@@ -204,13 +281,6 @@ class Course {
                               database_,
                               std::thread::hardware_concurrency())));
     }
-    if (!is_good(reports_)) {
-      progress_.say(
-          "That is not good enough: no existing row may be hidden, 99 % of the attack must be "
-          "stopped, and users may not fail more often with the guard than without it.");
-    }
-    progress_.say(machine_line(reports_));
-    return is_good(reports_);
   }
 
  private:
@@ -252,64 +322,99 @@ class Course {
   std::uint64_t junk_keys_ = 0;  // of this half
 };
 
-int run_on_own_servers(const Options& options) {
-  ProgressLine progress;
-  harness::TemporaryDirectory directory;
-  if (options.keep) {
-    directory.keep();
-    progress.say("Everything is kept in " + directory.path().string());
-  }
-  const OwnDatabase own_database(options, directory);
-  ShopDatabase& database = *own_database.shop;
-  progress.say(fmt::format(
-      "Creating {} users and {} orders in {}", options.mix.users, kOrders, database.name()));
-  database.create(options.mix.users, [&](std::uint64_t rows) {
-    progress.show(fmt::format("  {} % of the users", 100 * rows / options.mix.users));
-    Interrupt::require_until(Interrupt::Clock::now());
-  });
-  OwnRedis redis(options.cluster, directory.folder("redis"));
-  progress.say(
-      fmt::format("Started {}. The application caches rows there, and the fact that a row does not "
-                  "exist; it has {} threads, and {} connections to the database, of which each "
-                  "answers a query in {} ms.",
-                  redis.name(),
-                  Load::kWorkers,
-                  ConnectionPool::kConnections,
-                  ConnectionPool::kQueryTime.count()));
-  Course course(database, redis.endpoint(), options, progress);
-  course.run_half(redis.endpoint(), redis.changes());
-
-  const std::string yaml = guard_configuration(options, redis, database, directory);
+void run_attacks(Course& course, OwnServers& servers) {
+  course.run_half(servers.redis->endpoint(), servers.redis->changes());
   const auto started = Interrupt::Clock::now();
-  harness::GuardProcess guard =
-      redis.cluster
-          ? harness::GuardProcess::on_node_ports(
-                yaml, redis.cluster->size(), options.guard, directory.folder("guard"))
-          : harness::GuardProcess::on_unix_socket(yaml, options.guard, directory.folder("guard"));
-  const Endpoint endpoint = redis.cluster ? Endpoint{.port = guard.port(), .is_of_cluster = true}
-                                          : Endpoint{.unix_path = guard.unix_path()};
-  const auto wait = [&] { wait_until_ready([&guard] { return guard.client(); }); };
-  wait();
+  servers.start_guard(servers.yaml());
   std::vector<std::string> remarks{
       fmt::format("The guard read {} rows, and enforced {} ms after it was started.",
-                  options.mix.users + kOrders,
+                  servers.options.mix.users + kOrders,
                   milliseconds_since(started))};
-  course.run_half(endpoint, redis.changes());
+  course.run_half(servers.guard_endpoint(), servers.redis->changes());
   const auto kill_and_start_again = [&] {
     const auto begin = Interrupt::Clock::now();
-    guard.kill();
-    guard.start_again(yaml);
+    servers.guard->kill();
+    servers.guard->start_again(servers.yaml());
     const std::int64_t listens = milliseconds_since(begin);
-    wait();
+    servers.wait_for_guard();
     remarks.push_back(fmt::format(
         "After it was killed (SIGKILL) it listened again in {} ms, and enforced in {} ms.",
         listens,
         milliseconds_since(begin)));
   };
-  course.run_restart(endpoint, {"the guard is killed and started again", kill_and_start_again});
-  const int exit_code = course.conclude(remarks) ? 0 : kExitFailed;
-  const auto page = [&guard] {
-    return fmt::format("http://127.0.0.1:{}/", harness::admin_port(guard));
+  course.run_restart(servers.guard_endpoint(),
+                     {"the guard is killed and started again", kill_and_start_again});
+  course.show(remarks);
+}
+
+// Rows that exist, and that nobody has cached any more.
+std::vector<PhaseReport> run_breakdowns(OwnServers& servers) {
+  constexpr std::chrono::milliseconds kSlowQuery{50};  // as that of a report
+  constexpr int kExpiresAfter = 1;                     // seconds
+  Mix hot = servers.options.mix;
+  hot.lookups = 4'000;
+  hot.new_rows = 0;
+  hot.rows = 1;
+  hot.query_time = kSlowQuery;
+  Mix many = hot;
+  many.lookups = 7'000;
+  many.rows = 10'000;
+  many.clients = 500;
+  many.query_time = ConnectionPool::kQueryTime;
+  servers.start_guard(servers.yaml(fmt::format(
+      ", breakdown: {{ hold: 200ms, max_concurrent_misses: {} }}", ConnectionPool::kConnections)));
+  const std::unique_ptr<Cache> redis = open_cache(servers.redis->endpoint());
+  std::vector<PhaseReport> reports;
+  for (const Endpoint& cache : {servers.redis->endpoint(), servers.guard_endpoint()}) {
+    const bool is_guarded = cache != servers.redis->endpoint();
+    servers.progress.say(fmt::format(
+        "{} the guard: a key expires that {} clients read {} times per second, and whose query "
+        "takes {} ms; then Redis is emptied while {} clients read {} keys {} times per second",
+        is_guarded ? "With" : "Without",
+        hot.clients,
+        hot.lookups,
+        hot.query_time.count(),
+        many.clients,
+        many.rows,
+        many.lookups));
+    for (const Mix& mix : {hot, many}) {
+      const bool is_hot = mix.rows == 1;
+      Load load(servers.database(), mix, servers.progress);
+      redis->start_over();
+      for (std::uint64_t row = 1; row <= mix.rows; ++row) {
+        const Item item{.is_order = false, .id = std::to_string(row)};
+        redis->set(item.key(), item.content(), is_hot ? kExpiresAfter : Application::kTtlSeconds);
+      }
+      Phase phase{.name = is_hot ? "hot key" : "empty Redis",
+                  .cache = cache,
+                  .length = std::chrono::milliseconds(is_hot ? 2'500 : 4'000)};
+      if (!is_hot) {
+        phase.changes = {{"Redis is emptied", [&redis] { redis->start_over(); }}};
+      }
+      std::vector<Sample> samples = load.run(phase);
+      reports.push_back({.name = phase.name,
+                         .is_guarded = is_guarded,
+                         .samples = std::move(samples),
+                         .queries_at_once = load.most_queries_at_once()});
+    }
+  }
+  servers.progress.say("\n" + load_table(reports));
+  return reports;
+}
+
+int run_on_own_servers(const Options& options) {
+  OwnServers servers(options);
+  ProgressLine& progress = servers.progress;
+  Course course(servers.database(), servers.redis->endpoint(), options, progress);
+  if (!options.breakdown) {
+    run_attacks(course, servers);
+  }
+  std::vector<PhaseReport> reports = course.reports();
+  std::ranges::move(run_breakdowns(servers), std::back_inserter(reports));
+  const int exit_code = conclude(reports, progress) ? 0 : kExitFailed;
+  const Endpoint endpoint = servers.guard_endpoint();
+  const auto page = [&servers] {
+    return fmt::format("http://127.0.0.1:{}/", harness::admin_port(*servers.guard));
   };
   if (options.keep) {
     progress.say("The guard's page, with some load, until Ctrl-C: " + page());
@@ -353,7 +458,8 @@ int run_on_given_servers(const ShopDatabase& database,
   wait_until_ready(
       [&given] { return harness::RawClient::to_host(given.guard.host, given.guard.port); });
   course.run_half(given.guard, {});
-  return course.conclude({}) ? 0 : kExitFailed;
+  course.show({});
+  return conclude(course.reports(), progress) ? 0 : kExitFailed;
 }
 
 // As libpq's connection strings have it.
@@ -483,6 +589,11 @@ int run_with_options(int argc, char** argv) {
   app.add_option("--seed", options.mix.seed, "Of the look-ups")->capture_default_str();
   const CLI::Option& database_address = add_given_servers(app, given);
   add_framework(app, options);
+  CLI::Option& breakdown = *app.add_flag(
+      "--breakdown", options.breakdown, "No attack: a hot key expires, and Redis is emptied");
+  for (const char* const other : {"--framework", "--keep", "--pictures", "--database-address"}) {
+    breakdown.excludes(app.get_option(other));
+  }
   CLI11_PARSE(app, argc, argv);
   if (!database_address.empty()) {
     options.given = given;

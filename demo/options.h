@@ -29,6 +29,7 @@ struct Options {
   bool sqlite = false;
   bool cluster = false;
   bool framework = false;
+  bool breakdown = false;  // these two parts alone
   std::string application = "integration/frameworks/django_redis/attack.py";
   bool keep = false;
   std::string pictures;  // their folder; empty: none are taken
