@@ -118,7 +118,8 @@ class Table {
     add(what, [&](const PhaseReport&, const Figures& seen) { return text::grouped(seen.*member); });
   }
   void number(std::string_view what, std::uint64_t PhaseReport::* member) {
-    add(what, [&](const PhaseReport& phase, const Figures&) { return text::grouped(phase.*member); });
+    add(what,
+        [&](const PhaseReport& phase, const Figures&) { return text::grouped(phase.*member); });
   }
   void users() {
     add("  failed", [](const PhaseReport&, const Figures& seen) {
