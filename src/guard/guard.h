@@ -363,7 +363,7 @@ class Guard {
   void note_absences(TimePoint read_at, TimePoint now);
   void sample_traffic(const KeyVerdict& judged, const KeyJudge::Sought& sought, const Read& read);
   void tell_traffic(TimePoint now);
-  void note_expiry(const redis::Expiry& expiry, const GuardedNamespace& space, TimePoint now);
+  void note_expiry(const redis::Expiry& expiry, const GuardedNamespace& space, TimePoint now) const;
   void note_getex(const Question& question);
   bool is_expiry_due(const redis::Command& command) {
     return command.may_set_expiry && --until_expiry_ == 0;

@@ -23,7 +23,9 @@ void Guard::tell_traffic(TimePoint now) {
   }
 }
 
-void Guard::note_expiry(const redis::Expiry& expiry, const GuardedNamespace& space, TimePoint now) {
+void Guard::note_expiry(const redis::Expiry& expiry,
+                        const GuardedNamespace& space,
+                        TimePoint now) const {
   Traffic* const traffic = space.counts->traffic.get();
   if (traffic == nullptr || (expiry.is_absolute && !parts_.wall_time)) {
     return;

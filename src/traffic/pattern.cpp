@@ -19,9 +19,11 @@ bool are_ascending(std::span<const AbsentRead> reads) {
   std::size_t up = 0;
   for (std::size_t i = 0; i < reads.size(); ++i) {
     const auto next = std::ranges::find(reads.subspan(i + 1), reads[i].from, &AbsentRead::from);
-    if (next != reads.end() && next->number && reads[i].number) {
+    const auto before = reads[i].number;
+    const auto after = next != reads.end() ? next->number : std::nullopt;
+    if (before && after) {
       ++steps;
-      up += *next->number > *reads[i].number ? 1 : 0;
+      up += *after > *before ? 1 : 0;
     }
   }
   return steps >= kLeast / 2 && is_share(up, steps, kMost);
