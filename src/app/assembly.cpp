@@ -262,8 +262,9 @@ Assembly::Assembly(config::Config config, Start start, log::EventLog& log)
       endpoints_(config_, process_state_, tls_.upstream(), log, guests_.served_slots),
       topology_(make_topology()) {
   refusals_ = tls_.load(config_);
-  environment_.redis =
-      redis_for_sources([this](std::string_view key) { return redis_of(key); }, tls_.upstream());
+  environment_.redis_of = [this](std::string_view key) { return redis_of(key); };
+  environment_.tls = &tls_.upstream();
+  environment_.redis = redis_for_sources(environment_.redis_of, tls_.upstream());
   environment_.on_proven = [this] { tell_proven(); };
   open_storage();
   describe_process();

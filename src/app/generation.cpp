@@ -119,7 +119,7 @@ void Generation::make_spaces(const Environment& environment, const Generation* b
       }
     }
     space.tolerance->set_rate(config().namespaces[ns].tolerate);
-    space.loads = loads_of(ns, before);
+    space.loads = loads_of(environment, ns, before);
     space.overlay = is_its_overlay ? known->overlay
                                    : std::make_shared<guard::Overlay>(guard::Overlay::Limits{
                                          .max_keys = overlay.max_keys, .ttl = overlay.ttl});
@@ -127,7 +127,9 @@ void Generation::make_spaces(const Environment& environment, const Generation* b
 }
 
 // One that waits must not be let go by a reload that changes nothing for it.
-std::shared_ptr<guard::Loads> Generation::loads_of(std::size_t ns, const Generation* before) const {
+std::shared_ptr<guard::Loads> Generation::loads_of(const Environment& environment,
+                                                   std::size_t ns,
+                                                   const Generation* before) const {
   const config::Breakdown& settings = config().namespaces[ns].breakdown;
   if (!settings.is_on()) {
     return nullptr;
@@ -139,13 +141,19 @@ std::shared_ptr<guard::Loads> Generation::loads_of(std::size_t ns, const Generat
       if (all != &spaces_ && space.loads &&
           space.definition.has_the_keys_of(spaces_[ns].definition) &&
           space.definition.name == spaces_[ns].definition.name &&
-          before->config().namespaces[number].breakdown == settings) {
+          before->config().namespaces[number].breakdown == settings &&
+          before->config().namespaces[number].db == config().namespaces[ns].db) {
         return space.loads;
       }
       sibling = space.loads ? space.loads : sibling;
     }
   }
-  return guests_.make_loads(settings, sibling);
+  return guests_.make_loads({.settings = settings,
+                             .db = config().namespaces[ns].db,
+                             .sibling = sibling,
+                             .redis_of = environment.redis_of,
+                             .tls = environment.tls,
+                             .log = environment.log});
 }
 
 bool Generation::must_be_read_anew(const config::Source& settings, const Generation& before) const {
@@ -401,6 +409,9 @@ void Generation::start_sources() {
 
 void Generation::stop_sources() {
   for (const Space& space : spaces_) {
+    if (space.loads) {
+      space.loads->close();
+    }
     space.source->stop();
   }
 }

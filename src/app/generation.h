@@ -232,7 +232,9 @@ class Generation : boost::noncopyable {
     LoadStatus& status;                       // hears first
     const source::StorageDirectory* storage;  // null: none
     std::size_t workers;
-    source::OpenRedis redis{};          // for sources that read what Redis has
+    source::OpenRedis redis{};  // for sources that read what Redis has
+    std::function<std::optional<upstream::RedisPlace>(std::string_view key)> redis_of{};
+    const io::TlsSlot* tls = nullptr;   // of connects to Redis
     std::function<void()> on_proven{};  // filter::Questions, of all sources
     bool starts_strictly = false;       // a source that cannot be read is a reason not to start
     // What all that is guarded is hashed with: an overlay may stay when its filter is made anew.
@@ -287,7 +289,9 @@ class Generation : boost::noncopyable {
   std::optional<std::uint32_t> number_of_kept(const Space& there) const;
   bool are_numbered_as(const Generation& before) const;
   void make_spaces(const Environment& environment, const Generation* before);
-  std::shared_ptr<guard::Loads> loads_of(std::size_t ns, const Generation* before) const;
+  std::shared_ptr<guard::Loads> loads_of(const Environment& environment,
+                                         std::size_t ns,
+                                         const Generation* before) const;
   bool must_be_read_anew(const config::Source& settings, const Generation& before) const;
   bool has_one_that_goes_on(std::string_view source) const;
   bool is_strict(const Space& space) const;

@@ -132,10 +132,17 @@ struct Publishing {
 using MakePublication =
     std::expected<std::unique_ptr<source::Publication>, std::string> (*)(const Publishing& made);
 
-// What holds back misses of one namespace. `sibling`: another one of this process; null: there is
-// none.
-using MakeLoads = std::shared_ptr<guard::Loads> (*)(const config::Breakdown& settings,
-                                                    const std::shared_ptr<guard::Loads>& sibling);
+// What holds back misses of one namespace. What it has of the environment outlives its close().
+struct LoadsParts {
+  const config::Breakdown& settings;
+  int db;                                 // of its keys
+  std::shared_ptr<guard::Loads> sibling;  // another one of this process; null: there is none
+  std::function<std::optional<upstream::RedisPlace>(std::string_view key)> redis_of;
+  const io::TlsSlot* tls;  // what its connects take
+  log::EventLog& log;
+};
+using MakeLoads = std::shared_ptr<guard::Loads> (*)(const LoadsParts& parts);
+
 // What is known of a namespace's traffic (guard/traffic.h), of `workers` workers; its commands, and
 // what is shown of it.
 struct TrafficGuest {

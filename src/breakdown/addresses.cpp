@@ -21,16 +21,17 @@ std::uint64_t Addresses::connect(text::Network network) {
 void Addresses::disconnect(std::uint64_t address) {
   const std::lock_guard lock(mutex_);
   const auto found = addresses_.find(address);
-  if (--found->second.connections == 0) {
+  if (--found->second.connections == 0 && found->second.loads == 0) {
     addresses_.erase(found);
   }
 }
 
-bool Addresses::hold(std::uint64_t address, TimePoint now) {
+bool Addresses::hold(std::uint64_t address, bool is_loaded_elsewhere, TimePoint now) {
   const std::lock_guard lock(mutex_);
   const Record* const starved = find(name_of(address, kStarved));
   Address& of = addresses_[address];
-  if (of.connections - of.held <= 1 || (starved != nullptr && now < starved->off_until)) {
+  const bool is_last = of.connections - of.held <= 1 && !(is_loaded_elsewhere && of.loads == 0);
+  if (is_last || (starved != nullptr && now < starved->off_until)) {
     return false;
   }
   ++of.held;
@@ -40,6 +41,19 @@ bool Addresses::hold(std::uint64_t address, TimePoint now) {
 void Addresses::let_go(std::uint64_t address) {
   const std::lock_guard lock(mutex_);
   --addresses_[address].held;
+}
+
+void Addresses::loads(std::uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  ++addresses_[address].loads;
+}
+
+void Addresses::loads_no_more(std::uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = addresses_.find(address);
+  if (--found->second.loads == 0 && found->second.connections == 0) {
+    addresses_.erase(found);
+  }
 }
 
 bool Addresses::is_off(std::uint64_t address, std::uint64_t key, TimePoint now) {

@@ -2,15 +2,16 @@
 // sets.
 //
 //   bounds    of the connections of an address that have missed, one at least does not wait: a pool
-//             can always send the SET that frees the others
+//             can always send the SET that frees the others. Where it loads nothing itself, and
+//             another guard's client loads the key, that is not needed
 //   adapts    an address whose leases ended without a SET more often than with one takes none, and
 //             does not wait, for kOffFor: for keys of one bucket of kBuckets, so that one client
 //             switches it off for itself alone, and for the keys that it never sets alone
 //   starved   two SETs of an address's came just after waits of its connections had ended by time:
 //             its pool has no connection for the SET. None of its connections waits for kOffFor
 //
-// Threads: any. Limits: an entry per address that has connections; kRecords outcomes, of which the
-// one seen longest ago gives way: then that address may wait again.
+// Threads: any. Limits: an entry per address that has connections or leases; kRecords outcomes, of
+// which the one seen longest ago gives way: then that address may wait again.
 #pragma once
 
 #include <array>
@@ -44,9 +45,13 @@ class Addresses : boost::noncopyable {
   std::uint64_t connect(text::Network network);
   void disconnect(std::uint64_t address);
 
-  // One more of its connections waits. False: it must not.
-  bool hold(std::uint64_t address, TimePoint now);
+  // One more of its connections waits. False: it must not. `is_loaded_elsewhere`: in all likelihood
+  // by none of its own.
+  bool hold(std::uint64_t address, bool is_loaded_elsewhere, TimePoint now);
   void let_go(std::uint64_t address);
+  // A lease of its begins, and ends.
+  void loads(std::uint64_t address);
+  void loads_no_more(std::uint64_t address);
 
   // Whether it takes no leases of such keys, and does not wait.
   bool is_off(std::uint64_t address, std::uint64_t key, TimePoint now);
@@ -59,6 +64,7 @@ class Addresses : boost::noncopyable {
   struct Address {
     std::size_t connections = 0;
     std::size_t held = 0;
+    std::size_t loads = 0;  // leases; they may outlast its connections
   };
   struct Record {
     std::uint64_t name = 0;  // 0: none

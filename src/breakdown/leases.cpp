@@ -1,8 +1,46 @@
 #include "breakdown/leases.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace cuckooguard::breakdown {
+
+Leases::Leases(config::Breakdown settings,
+               std::shared_ptr<Addresses> addresses,
+               const filter::HashSecret& secret,
+               std::shared_ptr<SharedLeases> shared,
+               int db)
+    : settings_(settings),
+      addresses_(std::move(addresses)),
+      hash_(secret),
+      db_(db),
+      shared_(std::move(shared)) {
+  if (shared_ && settings_.scope == config::BreakdownScope::redis) {
+    number_ = shared_->join(*this);
+  }
+}
+
+Leases::~Leases() {
+  leave();
+  for (const std::uint64_t key : leases_) {
+    addresses_->loads_no_more(keys_.find(key)->second.address);
+  }
+}
+
+void Leases::leave() {
+  std::unique_lock lock(mutex_);
+  const std::shared_ptr<SharedLeases> shared = std::exchange(shared_, nullptr);
+  const std::uint64_t number = std::exchange(number_, 0);
+  lock.unlock();  // it may be telling something
+  if (number != 0) {
+    shared->leave(number);
+  }
+}
+
+std::shared_ptr<SharedLeases> Leases::shared() const {
+  const std::lock_guard lock(mutex_);
+  return shared_;
+}
 
 std::unique_ptr<guard::Misses> Leases::connect(text::Network network,
                                                std::shared_ptr<guard::KnownReplies> known,
@@ -12,7 +50,7 @@ std::unique_ptr<guard::Misses> Leases::connect(text::Network network,
 
 // --- a connection ---
 
-bool Connection::missed(guard::Loads& of, std::uint64_t key, May may, TimePoint now) {
+bool Connection::missed(guard::Loads& of, const Key& key, May may, TimePoint now) {
   auto& leases = static_cast<Leases&>(of);
   if (waits_for_.get() != &leases) {
     end(End::let_go, now);
@@ -48,7 +86,10 @@ void Connection::wake(State state) {
 
 // --- what they tell ---
 
-bool Leases::missed(Connection& client, std::uint64_t key, guard::Misses::May may, TimePoint now) {
+bool Leases::missed(Connection& client,
+                    const guard::Misses::Key& key,
+                    guard::Misses::May may,
+                    TimePoint now) {
   using May = guard::Misses::May;
   const std::lock_guard lock(mutex_);
   expire(now);
@@ -60,25 +101,25 @@ bool Leases::missed(Connection& client, std::uint64_t key, guard::Misses::May ma
     stop_waiting(client, now);
     return false;
   }
-  const bool is_off = addresses_->is_off(client.address_, key, now);
-  auto at = keys_.find(key);
+  const bool is_off = addresses_->is_off(client.address_, key.hash, now);
+  auto at = keys_.find(key.hash);
   if (is_closed_ || is_off || (at == keys_.end() && keys_.size() >= kKeysMax)) {
     counters_.passed.add();
     stop_waiting(client, now);
     return false;
   }
   if (at == keys_.end()) {
-    at = keys_.try_emplace(key).first;
-    Key& made = at->second;
-    made.in_leases = leases_.end();
-    made.in_late = late_.end();
-    made.in_queue = queue_.end();
-    size_.store(keys_.size(), std::memory_order_relaxed);
+    at = make(key);
   }
-  if (at->second.owner == nullptr && (has_place() || may == May::be_observed)) {
+  Key& of = at->second;
+  const bool is_free = of.owner == nullptr && of.elsewhere == Elsewhere::no;
+  const bool may_take = is_free && (has_place() || may == May::be_observed);
+  const bool is_asked = may_take && may == May::wait && ask(at, now);
+  if (may_take && (!is_asked || !may_wait(client, of, now))) {
+    stop_asking(of);  // there may be an answer, all the same
     stop_waiting(client, now);
     lease(client, at, now);
-    client.remember(weak_from_this(), key);
+    client.remember(weak_from_this(), key.hash);
     return false;
   }
   if (may == May::wait) {
@@ -86,47 +127,79 @@ bool Leases::missed(Connection& client, std::uint64_t key, guard::Misses::May ma
   }
   if (may == May::be_observed) {
     counters_.would_be_held.add();
-    ++at->second.would_be_held;
-  } else {
-    counters_.passed.add();
+    ++of.would_be_held;
+    return false;
   }
-  stop_waiting(client, now);
-  drop_if_idle(at);
-  return false;
+  if (may == May::pass || (!is_asked && !may_wait(client, of, now))) {
+    counters_.passed.add();
+    stop_waiting(client, now);
+    drop_if_idle(at);
+    return false;
+  }
+  wait(client, at);
+  return true;
 }
 
-bool Leases::hold(Connection& client, Keys::iterator at, TimePoint now) {
-  if (client.state_ == Connection::State::idle) {
-    if (!addresses_->hold(client.address_, now)) {
-      counters_.passed.add();
-      drop_if_idle(at);
-      return false;
-    }
-    counters_.held.add();
-    ++held_;
+Leases::Keys::iterator Leases::make(const guard::Misses::Key& key) {
+  const auto at = keys_.try_emplace(key.hash).first;
+  Key& made = at->second;
+  if (number_ != 0 && key.name.size() <= kNameMax) {
+    made.name = key.name;
   }
+  made.in_leases = leases_.end();
+  made.in_late = late_.end();
+  made.in_queue = queue_.end();
+  size_.store(keys_.size(), std::memory_order_relaxed);
+  return at;
+}
+
+// It waits already; or its address lets it.
+bool Leases::may_wait(Connection& client, const Key& of, TimePoint now) {
+  if (client.state_ != Connection::State::idle) {
+    return true;
+  }
+  if (!addresses_->hold(client.address_, of.elsewhere != Elsewhere::no, now)) {
+    return false;
+  }
+  counters_.held.add();
+  ++held_;
+  return true;
+}
+
+void Leases::wait(Connection& client, Keys::iterator at) {
   Key& of = at->second;
   client.state_ = Connection::State::waits;
   client.key_ = at->first;
   client.place_ = of.waiters.insert(of.waiters.end(), &client);
-  if (of.owner == nullptr && of.in_queue == queue_.end()) {
-    of.in_queue = queue_.insert(queue_.end(), at->first);
+  if (of.owner == nullptr && of.elsewhere == Elsewhere::no) {
+    enqueue(at);
   }
   wait_on(client);
-  return true;
 }
 
-// As long as it may; or until a lease ends that nobody else may notice.
+void Leases::enqueue(Keys::iterator at) {
+  if (at->second.in_queue == queue_.end()) {
+    at->second.in_queue = queue_.insert(queue_.end(), at->first);
+  }
+}
+
+// As long as it may; or until something is due that nobody else may notice.
 void Leases::wait_on(Connection& client) const {
   client.until_ = client.deadline_;
   if (!leases_.empty()) {
     client.until_ = std::min(client.until_, keys_.find(leases_.front())->second.until);
+  }
+  if (const Key& of = keys_.find(client.key_)->second; of.elsewhere != Elsewhere::no) {
+    client.until_ = std::min(client.until_, of.asks_at);
   }
 }
 
 guard::Misses::Next Leases::next(Connection& client, TimePoint now) {
   const std::lock_guard lock(mutex_);
   expire(now);
+  if (client.state_ == Connection::State::waits && now < client.deadline_) {
+    ask_if_due(client.key_, now);
+  }
   if (client.state_ == Connection::State::ask) {
     return guard::Misses::Next::ask;
   }
@@ -183,10 +256,73 @@ void Leases::written(std::uint64_t key, const guard::Misses* by, bool has_value,
 }
 
 void Leases::close() {
+  leave();
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   for (auto& [key, of] : keys_) {
     let_ask(of);
+  }
+}
+
+bool Leases::answered(std::uint64_t key,
+                      std::uint64_t ticket,
+                      SharedLeases::Answer answer,
+                      TimePoint now) {
+  using Answer = SharedLeases::Answer;
+  const std::lock_guard lock(mutex_);
+  const auto at = keys_.find(key);
+  if (at == keys_.end() || at->second.ticket != ticket) {
+    return false;
+  }
+  Key& of = at->second;
+  of.ticket = 0;
+  if (of.elsewhere != Elsewhere::asked) {  // it is being loaded already
+    of.is_shared = answer == Answer::ours;
+    return of.is_shared;
+  }
+  stop_asking(of);
+  switch (answer) {
+    case Answer::ours:
+    case Answer::failed:
+      grant(at, now);
+      of.is_shared = answer == Answer::ours;
+      return true;
+    case Answer::elsewhere:
+    case Answer::unwatched:
+      of.elsewhere = Elsewhere::yes;
+      of.asks_at = now + (answer == Answer::elsewhere ? lease_time() : kAskEvery);
+      break;
+    case Answer::ended:
+      ask_again(at, now);
+      return true;
+    case Answer::there:
+      let_ask(of);
+      drop_if_idle(at);
+      break;
+  }
+  admit_next(now);
+  return true;
+}
+
+void Leases::pushed(std::string_view name, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  auto at = name.empty() ? keys_.begin() : keys_.find(hash_(name));
+  const auto last = name.empty() || at == keys_.end() ? keys_.end() : std::next(at);
+  while (at != last) {
+    const auto here = at++;
+    if (here->second.elsewhere == Elsewhere::yes) {
+      let_ask(here->second);
+      drop_if_idle(here);
+    }
+  }
+  admit_next(now);
+}
+
+void Leases::ended_elsewhere(std::string_view name, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  const auto at = keys_.find(hash_(name));
+  if (at != keys_.end() && at->second.elsewhere == Elsewhere::yes) {
+    ask_again(at, now);
   }
 }
 
@@ -205,12 +341,15 @@ void Leases::stop_waiting(Connection& client, TimePoint now) {
     const auto at = keys_.find(client.key_);
     at->second.waiters.erase(client.place_);
     drop_if_idle(at);
+    admit_next(now);
   } else if (client.state_ == Connection::State::take) {
     client.remember(weak_from_this(), client.key_);
   }
+  if (client.state_ != Connection::State::take) {
+    addresses_->let_go(client.address_);
+  }
   client.state_ = Connection::State::idle;
   --held_;
-  addresses_->let_go(client.address_);
   counters_.waited.add(now - client.since_);
 }
 
@@ -224,6 +363,7 @@ void Leases::lease(Connection& client, Keys::iterator at, TimePoint now) {
   }
   of.in_leases = leases_.insert(leases_.end(), at->first);
   ++leased_;
+  addresses_->loads(of.address);
   counters_.leases.add();
 }
 
@@ -232,6 +372,11 @@ void Leases::end_lease(Keys::iterator at, LeaseEnd how, TimePoint now) {
   of.owner = nullptr;
   leases_.erase(std::exchange(of.in_leases, leases_.end()));
   --leased_;
+  addresses_->loads_no_more(of.address);
+  if (std::exchange(of.is_shared, false) && how != LeaseEnd::time && shared_) {
+    shared_->release(of.name, db_);  // by its time it ends there, too
+  }
+  of.ticket = 0;
   (how == LeaseEnd::write ? counters_.leases_written : counters_.leases_lost).add();
   if (how == LeaseEnd::gone || (how == LeaseEnd::time && of.past.size() >= kPastMax)) {
     addresses_->ended(of.address, at->first, false, now);
@@ -251,14 +396,73 @@ void Leases::hand_over(Keys::iterator at, TimePoint now) {
     admit_next(now);
     return;
   }
-  Connection& next = *of.waiters.front();
-  of.waiters.pop_front();
-  counters_.taken_over.add();
+  if (!ask(at, now)) {
+    grant(at, now);
+  }
+}
+
+void Leases::grant(Keys::iterator at, TimePoint now) {
+  // Where Redis is asked, the first one waits, too.
+  if (number_ == 0 || at->second.since != TimePoint()) {
+    counters_.taken_over.add();
+  }
+  Connection& next = *at->second.waiters.front();
+  at->second.waiters.pop_front();
   lease(next, at, now);
+  addresses_->let_go(next.address_);
   next.wake(Connection::State::take);
 }
 
+bool Leases::ask(Keys::iterator at, TimePoint now) {
+  Key& of = at->second;
+  if (number_ == 0 || of.name.empty() ||
+      !shared_->ask({.by = number_,
+                     .key = at->first,
+                     .ticket = ++tickets_,
+                     .name = of.name,
+                     .db = db_,
+                     .lasts = std::chrono::ceil<std::chrono::milliseconds>(lease_time())})) {
+    return false;
+  }
+  of.ticket = tickets_;
+  of.elsewhere = Elsewhere::asked;
+  of.asks_at = now + kAskMost;
+  ++asked_;
+  return true;
+}
+
+// Another guard has no lease of it any more, as far as is known; clients here still wait.
+void Leases::ask_again(Keys::iterator at, TimePoint now) {
+  stop_asking(at->second);
+  if (has_place()) {
+    hand_over(at, now);
+  } else {
+    enqueue(at);
+  }
+}
+
+void Leases::ask_if_due(std::uint64_t key, TimePoint now) {
+  const auto at = keys_.find(key);
+  Key& of = at->second;
+  if (of.elsewhere == Elsewhere::no || now < of.asks_at) {
+    return;
+  }
+  if (of.elsewhere == Elsewhere::yes) {
+    ask_again(at, now);
+  } else {  // Redis has not answered: a lease of this guard's alone
+    stop_asking(of);
+    grant(at, now);
+  }
+}
+
+void Leases::stop_asking(Key& of) {
+  asked_ -= of.elsewhere == Elsewhere::asked ? 1 : 0;
+  of.elsewhere = Elsewhere::no;
+}
+
 void Leases::let_ask(Key& of) {
+  stop_asking(of);
+  of.ticket = 0;
   for (Connection* const waiter : of.waiters) {
     waiter->wake(Connection::State::ask);
   }
@@ -270,7 +474,8 @@ void Leases::admit_next(TimePoint now) {
     const auto at = keys_.find(queue_.front());
     queue_.pop_front();
     at->second.in_queue = queue_.end();
-    if (at->second.owner == nullptr && !at->second.waiters.empty()) {
+    const Key& of = at->second;
+    if (of.owner == nullptr && of.elsewhere == Elsewhere::no && !of.waiters.empty()) {
       hand_over(at, now);
     } else {
       drop_if_idle(at);
@@ -339,7 +544,10 @@ void Leases::credit(Keys::iterator at, std::uint64_t writer, TimePoint now) {
 }
 
 void Leases::drop_if_idle(Keys::iterator at) {
-  const Key& of = at->second;
+  Key& of = at->second;
+  if (of.waiters.empty()) {
+    stop_asking(of);
+  }
   if (of.owner == nullptr && of.waiters.empty() && of.in_late == late_.end() &&
       of.in_queue == queue_.end()) {
     keys_.erase(at);
@@ -355,15 +563,6 @@ TimePoint::duration Leases::lease_time() const {
   return usual_ == TimePoint::duration()
              ? most
              : std::clamp<TimePoint::duration>(kUsualTimes * usual_, kLeaseLeast, most);
-}
-
-std::shared_ptr<guard::Loads> make_loads(const config::Breakdown& settings,
-                                         const std::shared_ptr<guard::Loads>& sibling) {
-  const filter::HashSecret secret = filter::random_secret();
-  return std::make_shared<Leases>(settings,
-                                  sibling ? static_cast<const Leases&>(*sibling).addresses()
-                                          : std::make_shared<Addresses>(secret),
-                                  secret);
 }
 
 }  // namespace cuckooguard::breakdown

@@ -169,10 +169,14 @@ struct FilterCommands {
 };
 
 // Of clients that miss the same key one loads it; the others wait for its SET.
+enum class BreakdownScope : std::uint8_t { guard, redis };
+inline constexpr std::array<std::string_view, 2> kBreakdownScopeNames{"guard", "redis"};
+
 struct Breakdown {
   milliseconds hold{0};               // how long at most; 0: off
   std::optional<milliseconds> lease;  // how long the others wait for one client; nullopt: auto
-  std::uint32_t max_concurrent_misses = 0;  // of a namespace, whatever the keys; 0: no bound
+  std::uint32_t max_concurrent_misses = 0;       // of a namespace, whatever the keys; 0: no bound
+  BreakdownScope scope = BreakdownScope::guard;  // whose clients have one lease of a key
 
   bool is_on() const { return hold.count() > 0; }
   bool operator==(const Breakdown&) const = default;

@@ -192,6 +192,7 @@ constexpr auto kOverlay = section<Overlay>(
           &Overlay::max_keys,
           bounded<std::uint64_t>(parse_count, 1, kOverlayKeysMax, "must be from 1 to 1G")));
 
+constexpr auto kBreakdownScopes = choices_of<BreakdownScope>(kBreakdownScopeNames);
 constexpr auto kBreakdown =
     section<Breakdown>(
         "namespaces.*.breakdown",
@@ -207,9 +208,11 @@ constexpr auto kBreakdown =
               }),
         value("max_concurrent_misses",
               &Breakdown::max_concurrent_misses,
-              bounded<std::uint32_t>(parse_count, 0, kConcurrentMissesMax, "must be at most 10k")))
+              bounded<std::uint32_t>(parse_count, 0, kConcurrentMissesMax, "must be at most 10k")),
+        choice("scope", &Breakdown::scope, kBreakdownScopes))
         .checked_by([](const Section& section, Breakdown& read) {
-          if (!read.is_on() && (read.lease || read.max_concurrent_misses > 0)) {
+          if (!read.is_on() && (read.lease || read.max_concurrent_misses > 0 ||
+                                read.scope != BreakdownScope::guard)) {
             section.report(section.place_of("hold"),
                            "breakdown: nothing is held: set hold, such as hold: 100ms");
           }

@@ -278,7 +278,7 @@ class Guard {
   // whether they are only observed. Null: it is nobody's concern, or need not exist.
   struct Missed {
     Loads* loads = nullptr;
-    std::uint64_t key = 0;
+    Misses::Key key{};
     bool is_observed = false;
   };
   Missed missed(std::string_view key, const Client& client, TimePoint now);

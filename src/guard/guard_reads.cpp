@@ -336,7 +336,7 @@ Guard::Missed Guard::missed(std::string_view key, const Client& client, TimePoin
                                              .identity = found.identity},
                                             now) == filter::Finding::may_exist;
   return may_exist ? Missed{.loads = space.loads.get(),
-                            .key = space.loads->hash(key),
+                            .key = {.hash = space.loads->hash(key), .name = key},
                             .is_observed = space.mode != config::Mode::enforce}
                    : Missed{};
 }

@@ -48,6 +48,11 @@ class Misses : boost::noncopyable {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
+  struct Key {
+    std::uint64_t hash = 0;  // Loads::hash()
+    std::string_view name{};
+  };
+
   // Why a wait ends that missed() and next() have not ended.
   enum class End : std::uint8_t {
     value,   // Redis has the value now
@@ -62,7 +67,7 @@ class Misses : boost::noncopyable {
 
   // Redis has said nil to a read of this key. True: the client waits. Asked again after `ask` it
   // waits no longer than it would have the first time.
-  virtual bool missed(Loads& of, std::uint64_t key, May may, TimePoint now) = 0;
+  virtual bool missed(Loads& of, const Key& key, May may, TimePoint now) = 0;
   // It waits, and was woken, or has waited until().
   virtual Next next(TimePoint now) = 0;
   virtual TimePoint until() const = 0;

@@ -78,7 +78,7 @@ cuckooguard_guest(TRAFFIC "Who reads which keys, and which expire together: GUAR
 
 cuckooguard_guest(BREAKDOWN "Loads of keys that several clients miss at once"
   ROOMS breakdown
-  INCLUDES breakdown/leases.h
+  INCLUDES breakdown/redis_leases.h
   ADDS "guests.make_loads = breakdown::make_loads")
 
 list(REMOVE_DUPLICATES CUCKOOGUARD_GUEST_ROOMS)

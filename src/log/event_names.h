@@ -40,6 +40,7 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "hidden_row",
     "hidden_value",
     "late_row",
+    "leases_trouble",
     "listening",
     "loaded",
     "loading",

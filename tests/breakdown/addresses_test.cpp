@@ -28,16 +28,16 @@ class AddressesTest : public testing::Test {
 
 TEST_F(AddressesTest, the_last_connection_that_does_not_wait_never_does) {
   const std::uint64_t here = addresses_.connect(kHere);
-  EXPECT_FALSE(addresses_.hold(here, kBegin)) << "who would set the key?";
+  EXPECT_FALSE(addresses_.hold(here, false, kBegin)) << "who would set the key?";
   addresses_.connect(kHere);
   addresses_.connect(kThere);
-  EXPECT_TRUE(addresses_.hold(here, kBegin));
-  EXPECT_FALSE(addresses_.hold(here, kBegin));
+  EXPECT_TRUE(addresses_.hold(here, false, kBegin));
+  EXPECT_FALSE(addresses_.hold(here, false, kBegin));
   addresses_.connect(kHere);
-  EXPECT_TRUE(addresses_.hold(here, kBegin));
+  EXPECT_TRUE(addresses_.hold(here, false, kBegin));
   addresses_.let_go(here);
   addresses_.disconnect(here);
-  EXPECT_FALSE(addresses_.hold(here, kBegin));
+  EXPECT_FALSE(addresses_.hold(here, false, kBegin));
 }
 
 TEST_F(AddressesTest, who_never_sets_is_switched_off_for_itself_and_such_keys_alone) {
@@ -77,11 +77,11 @@ TEST_F(AddressesTest, a_starved_pool_waits_no_more_for_a_while) {
   const std::uint64_t here = addresses_.connect(kHere);
   addresses_.connect(kHere);
   addresses_.starved(here, kBegin);
-  EXPECT_TRUE(addresses_.hold(here, kBegin)) << "once may be chance";
+  EXPECT_TRUE(addresses_.hold(here, false, kBegin)) << "once may be chance";
   addresses_.let_go(here);
   addresses_.starved(here, kBegin);
-  EXPECT_FALSE(addresses_.hold(here, kBegin + Addresses::kOffFor - 1ms));
-  EXPECT_TRUE(addresses_.hold(here, kBegin + Addresses::kOffFor));
+  EXPECT_FALSE(addresses_.hold(here, false, kBegin + Addresses::kOffFor - 1ms));
+  EXPECT_TRUE(addresses_.hold(here, false, kBegin + Addresses::kOffFor));
 }
 
 TEST_F(AddressesTest, many_addresses_cannot_switch_it_off_for_another_one) {

@@ -20,6 +20,26 @@ using testing::IsEmpty;
 
 const text::Network kHere = text::Network::of_ipv4(std::array<unsigned char, 4>{127, 0, 0, 1});
 const text::Network kElsewhere = text::Network::of_ipv4(std::array<unsigned char, 4>{127, 0, 0, 2});
+using Answer = SharedLeases::Answer;
+
+// Answers when the test says so.
+class FakeShared final : public SharedLeases {
+ public:
+  std::uint64_t join(Leases& /*leases_*/) override { return 7; }
+  void leave(std::uint64_t /*leases_*/) override { has_left = true; }
+  bool ask(Ask ask) override {
+    if (takes) {
+      asks.push_back(std::move(ask));
+    }
+    return takes;
+  }
+  void release(std::string_view name, int /*db*/) override { released.emplace_back(name); }
+
+  bool takes = true;
+  bool has_left = false;
+  std::vector<Ask> asks;
+  std::vector<std::string> released;
+};
 
 // Clients of one worker, which is told of them by their numbers.
 class LeasesTest : public testing::Test {
@@ -28,7 +48,8 @@ class LeasesTest : public testing::Test {
 
   void begin(const config::Breakdown& settings) {
     clients_.clear();
-    leases_ = std::make_shared<Leases>(settings, addresses_, filter::random_secret());
+    shared_ = std::make_shared<FakeShared>();
+    leases_ = std::make_shared<Leases>(settings, addresses_, filter::random_secret(), shared_);
     for (int i = 0; i < kClients; ++i) {
       clients_.push_back(connect(kHere));
     }
@@ -42,7 +63,7 @@ class LeasesTest : public testing::Test {
   // True: it waits.
   bool miss(int client, std::string_view key, May may = May::wait) {
     return clients_.at(static_cast<std::size_t>(client))
-        ->missed(*leases_, leases_->hash(key), may, now_);
+        ->missed(*leases_, {leases_->hash(key), key}, may, now_);
   }
   Next next(int client) { return clients_.at(static_cast<std::size_t>(client))->next(now_); }
   void write(int client, std::string_view key, bool has_value = true) {
@@ -57,6 +78,25 @@ class LeasesTest : public testing::Test {
     }
     return all;
   }
+  // What Redis may say at any time.
+  void hear_something(std::mt19937_64& random) {
+    if (!shared_->asks.empty() && random() % 2 == 0) {
+      const SharedLeases::Ask ask = shared_->asks[random() % shared_->asks.size()];
+      leases_->answered(ask.key, ask.ticket, static_cast<Answer>(random() % 6), now_);
+    }
+    const std::string key(1, static_cast<char>('a' + random() % 5));
+    if (random() % 4 == 0) {
+      leases_->pushed(random() % 8 == 0 ? "" : key, now_);
+    } else if (random() % 4 == 0) {
+      leases_->ended_elsewhere(key, now_);
+    }
+    shared_->takes = random() % 10 != 0;
+  }
+  // To what was asked last.
+  bool answer(Answer given) {
+    const SharedLeases::Ask ask = shared_->asks.back();
+    return leases_->answered(ask.key, ask.ticket, given, now_);
+  }
   // The usual time from nil to SET.
   void teach(std::chrono::milliseconds usual) {
     ASSERT_FALSE(miss(0, "taught"));
@@ -68,6 +108,7 @@ class LeasesTest : public testing::Test {
   std::shared_ptr<Addresses> addresses_ = std::make_shared<Addresses>(filter::random_secret());
   std::shared_ptr<guard::KnownReplies> known_ = std::make_shared<guard::KnownReplies>([] {});
   std::vector<std::unique_ptr<int>> names_;
+  std::shared_ptr<FakeShared> shared_;
   std::shared_ptr<Leases> leases_;
   std::vector<std::unique_ptr<guard::Misses>> clients_;
 };
@@ -104,7 +145,7 @@ TEST_F(LeasesTest, a_write_of_another_key_ends_nothing) {
 TEST_F(LeasesTest, nothing_else_of_the_owners_ends_it) {
   EXPECT_FALSE(miss(0, "a"));
   EXPECT_TRUE(miss(0, "a")) << "another thread has this connection of the pool now";
-  EXPECT_FALSE(clients_[1]->missed(*leases_, leases_->hash("b"), May::wait, now_));
+  EXPECT_FALSE(clients_[1]->missed(*leases_, {leases_->hash("b"), "b"}, May::wait, now_));
   EXPECT_EQ(next(0), Next::wait);
   EXPECT_EQ(leases_->now().loads, 2);
 }
@@ -211,18 +252,18 @@ TEST_F(LeasesTest, who_never_sets_takes_no_lease_any_more) {
   const auto taker = connect(kElsewhere);
   const std::uint64_t key = leases_->hash("a");
   for (int i = 0; i < Addresses::kOutcomesLeast; ++i) {
-    EXPECT_FALSE(taker->missed(*leases_, key, May::wait, now_));
+    EXPECT_FALSE(taker->missed(*leases_, {key, "a"}, May::wait, now_));
     EXPECT_EQ(leases_->now().loads, 1);
     now_ += 500ms;
     EXPECT_FALSE(miss(0, "b")) << "which ends the lease that is over";
     write(0, "b");
     now_ += Leases::kLate;
   }
-  EXPECT_FALSE(taker->missed(*leases_, key, May::wait, now_));
+  EXPECT_FALSE(taker->missed(*leases_, {key, "a"}, May::wait, now_));
   EXPECT_EQ(leases_->now().loads, 0);
   EXPECT_FALSE(miss(0, "a"));
   EXPECT_EQ(leases_->now().loads, 1) << "others do";
-  EXPECT_FALSE(taker->missed(*leases_, key, May::wait, now_))
+  EXPECT_FALSE(taker->missed(*leases_, {key, "a"}, May::wait, now_))
       << "and it is not made to wait for them";
 }
 
@@ -230,13 +271,13 @@ TEST_F(LeasesTest, who_never_sets_is_not_credited_with_what_others_set) {
   const auto taker = connect(kElsewhere);
   const std::uint64_t key = leases_->hash("a");
   for (int i = 0; i < Addresses::kOutcomesLeast; ++i) {
-    EXPECT_FALSE(taker->missed(*leases_, key, May::wait, now_));
+    EXPECT_FALSE(taker->missed(*leases_, {key, "a"}, May::wait, now_));
     now_ += 500ms;
     EXPECT_FALSE(miss(0, "a"));
     write(0, "a");
     now_ += Leases::kLate;
   }
-  EXPECT_FALSE(taker->missed(*leases_, key, May::wait, now_));
+  EXPECT_FALSE(taker->missed(*leases_, {key, "a"}, May::wait, now_));
   EXPECT_EQ(leases_->now().loads, 0);
 }
 
@@ -314,9 +355,9 @@ TEST_F(LeasesTest, what_is_over_frees_its_place) {
 }
 
 TEST_F(LeasesTest, in_observe_nobody_waits_and_what_would_have_been_spared_is_counted) {
-  EXPECT_FALSE(miss(0, "a", May::be_observed));
-  EXPECT_FALSE(miss(1, "a", May::be_observed));
-  EXPECT_FALSE(miss(2, "a", May::be_observed));
+  EXPECT_FALSE(miss(0, "a", false));
+  EXPECT_FALSE(miss(1, "a", false));
+  EXPECT_FALSE(miss(2, "a", false));
   EXPECT_EQ(leases_->counters().would_be_held.value(), 2);
   EXPECT_EQ(leases_->counters().would_be_spared.value(), 0);
   write(0, "a");
@@ -342,8 +383,220 @@ TEST_F(LeasesTest, there_are_only_so_many_keys) {
   now_ += 2s;
   EXPECT_FALSE(miss(1, "a"));
   now_ += Leases::kLate;
-  EXPECT_FALSE(connect(kElsewhere)->missed(*leases_, leases_->hash("a"), May::wait, now_));
+  EXPECT_FALSE(connect(kElsewhere)->missed(*leases_, {leases_->hash("a"), "a"}, May::wait, now_));
   EXPECT_EQ(leases_->now().loads, 1) << "all others are forgotten";
+}
+
+// With `scope: redis`.
+class SharedLeasesTest : public LeasesTest {
+ protected:
+  void SetUp() override { begin_shared({}); }
+  void begin_shared(config::Breakdown settings) {
+    settings.hold = 100ms;
+    settings.scope = config::BreakdownScope::redis;
+    begin(settings);
+  }
+  void expect_to_load(int client) {
+    EXPECT_THAT(woken(), ElementsAre(client));
+    EXPECT_EQ(next(client), Next::take);
+  }
+};
+
+TEST_F(SharedLeasesTest, the_first_loads_once_redis_has_said_that_the_lease_is_ours) {
+  EXPECT_TRUE(miss(0, "a"));
+  EXPECT_TRUE(miss(1, "a"));
+  ASSERT_EQ(shared_->asks.size(), 1U) << "once for all";
+  EXPECT_EQ(shared_->asks[0].name, "a");
+  EXPECT_EQ(shared_->asks[0].lasts, 500ms);
+  EXPECT_EQ(next(0), Next::wait);
+  EXPECT_TRUE(answer(Answer::ours));
+  expect_to_load(0);
+  EXPECT_EQ(next(1), Next::wait);
+  write(0, "a");
+  EXPECT_EQ(next(1), Next::ask);
+  EXPECT_THAT(shared_->released, ElementsAre("a"));
+  EXPECT_EQ(leases_->counters().taken_over.value(), 0);
+}
+
+TEST_F(SharedLeasesTest, while_another_guard_loads_all_wait_until_redis_pushes) {
+  EXPECT_TRUE(miss(0, "a"));
+  EXPECT_TRUE(miss(1, "a"));
+  EXPECT_TRUE(answer(Answer::elsewhere));
+  EXPECT_TRUE(miss(2, "a"));
+  EXPECT_EQ(shared_->asks.size(), 1U);
+  EXPECT_EQ(leases_->now().loads, 0);
+  leases_->pushed("b", now_);
+  EXPECT_THAT(woken(), IsEmpty());
+  leases_->pushed("a", now_);
+  EXPECT_THAT(woken(), ElementsAre(0, 1, 2));
+  EXPECT_EQ(next(0), Next::ask);
+  clients_[0]->end(End::value, now_);
+  EXPECT_TRUE(miss(1, "a")) << "it was deleted";
+  EXPECT_EQ(shared_->asks.size(), 2U);
+  EXPECT_THAT(shared_->released, IsEmpty());
+}
+
+TEST_F(SharedLeasesTest, when_another_guards_lease_has_ended_it_is_asked_for_again) {
+  EXPECT_TRUE(miss(0, "a"));
+  answer(Answer::elsewhere);
+  leases_->ended_elsewhere("a", now_);
+  ASSERT_EQ(shared_->asks.size(), 2U);
+  answer(Answer::ended);
+  ASSERT_EQ(shared_->asks.size(), 3U);
+  answer(Answer::ours);
+  expect_to_load(0);
+}
+
+TEST_F(SharedLeasesTest, when_nothing_tells_it_is_asked_for_again_and_again) {
+  EXPECT_TRUE(miss(0, "a"));
+  for (std::size_t i = 1; i < 5; ++i) {
+    ASSERT_EQ(shared_->asks.size(), i);
+    answer(Answer::unwatched);
+    EXPECT_EQ(next(0), Next::wait);
+    EXPECT_EQ(clients_[0]->until(), now_ + Leases::kAskEvery);
+    now_ += Leases::kAskEvery;
+    EXPECT_EQ(next(0), Next::wait);
+  }
+  answer(Answer::there);
+  EXPECT_EQ(next(0), Next::ask);
+}
+
+TEST_F(SharedLeasesTest, another_guards_lease_lasts_no_longer_than_ones_own_would) {
+  begin_shared({.lease = 50ms});
+  EXPECT_TRUE(miss(0, "a"));
+  answer(Answer::elsewhere);
+  now_ += 50ms;
+  EXPECT_EQ(next(0), Next::wait);
+  EXPECT_EQ(shared_->asks.size(), 2U);
+}
+
+TEST_F(SharedLeasesTest, nobody_waits_longer_for_another_guard_than_hold) {
+  EXPECT_TRUE(miss(0, "a"));
+  answer(Answer::elsewhere);
+  EXPECT_EQ(next(0), Next::wait);
+  EXPECT_EQ(clients_[0]->until(), now_ + 100ms);
+  now_ += 100ms;
+  EXPECT_EQ(next(0), Next::take);
+  EXPECT_EQ(leases_->counters().timed_out.value(), 1);
+}
+
+TEST_F(SharedLeasesTest, without_an_answer_in_time_a_lease_of_this_guards_counts) {
+  EXPECT_TRUE(miss(0, "a"));
+  EXPECT_TRUE(miss(1, "a"));
+  EXPECT_EQ(clients_[0]->until(), now_ + Leases::kAskMost);
+  now_ += Leases::kAskMost;
+  EXPECT_EQ(next(0), Next::take);
+  EXPECT_EQ(next(1), Next::wait);
+  EXPECT_TRUE(answer(Answer::ours)) << "it is late, and of use";
+  write(0, "a");
+  EXPECT_THAT(shared_->released, ElementsAre("a"));
+}
+
+TEST_F(SharedLeasesTest, an_answer_that_comes_when_all_is_over_is_of_no_use) {
+  EXPECT_TRUE(miss(0, "a"));
+  clients_[0]->end(End::let_go, now_);
+  EXPECT_FALSE(answer(Answer::ours));
+  EXPECT_TRUE(miss(0, "a"));
+  now_ += Leases::kAskMost;
+  EXPECT_EQ(next(0), Next::take);
+  write(0, "a");
+  EXPECT_FALSE(answer(Answer::ours));
+  EXPECT_TRUE(miss(0, "a"));
+  write(1, "a");
+  EXPECT_FALSE(answer(Answer::ours));
+}
+
+TEST_F(SharedLeasesTest, what_cannot_be_asked_is_loaded_by_one_client_of_this_guards) {
+  EXPECT_TRUE(miss(0, "a"));
+  EXPECT_TRUE(answer(Answer::failed));
+  expect_to_load(0);
+  EXPECT_TRUE(miss(1, "a"));
+  shared_->takes = false;
+  EXPECT_FALSE(miss(2, "b"));
+  EXPECT_TRUE(miss(3, "b"));
+  write(0, "a");
+  EXPECT_THAT(shared_->released, IsEmpty());
+}
+
+TEST_F(SharedLeasesTest, a_lost_connection_has_all_who_wait_for_others_ask_again) {
+  EXPECT_TRUE(miss(0, "a"));
+  answer(Answer::elsewhere);
+  EXPECT_TRUE(miss(1, "b"));
+  answer(Answer::elsewhere);
+  EXPECT_TRUE(miss(2, "c"));
+  answer(Answer::ours);
+  EXPECT_TRUE(miss(3, "c"));
+  woken();
+  leases_->pushed({}, now_);
+  EXPECT_THAT(woken(), testing::UnorderedElementsAre(0, 1));
+}
+
+TEST_F(SharedLeasesTest, a_lease_that_ends_otherwise_is_asked_for_anew) {
+  begin_shared({.lease = 50ms});
+  EXPECT_TRUE(miss(0, "a"));
+  answer(Answer::ours);
+  expect_to_load(0);
+  EXPECT_TRUE(miss(1, "a"));
+  now_ += 50ms;
+  EXPECT_EQ(next(1), Next::wait);
+  EXPECT_EQ(shared_->asks.size(), 2U);
+  EXPECT_THAT(shared_->released, IsEmpty()) << "it has ended in Redis as well";
+  answer(Answer::ours);
+  expect_to_load(1);
+  EXPECT_EQ(leases_->counters().taken_over.value(), 1);
+  EXPECT_TRUE(miss(2, "a"));
+  clients_[1]->gone(now_);
+  EXPECT_THAT(shared_->released, ElementsAre("a"));
+  EXPECT_EQ(shared_->asks.size(), 3U);
+}
+
+TEST_F(SharedLeasesTest, a_pool_that_loads_nothing_may_wait_as_a_whole) {
+  const auto alone = connect(kElsewhere);
+  EXPECT_TRUE(alone->missed(*leases_, {leases_->hash("a"), "a"}, May::wait, now_));
+  answer(Answer::elsewhere);
+  EXPECT_TRUE(miss(0, "b"));
+  answer(Answer::ours);
+  for (int i = 1; i < kClients; ++i) {
+    EXPECT_TRUE(miss(i, "b"));
+  }
+  EXPECT_EQ(next(0), Next::take);
+  EXPECT_FALSE(miss(0, "c")) << "who would set b?";
+  EXPECT_EQ(shared_->asks.back().name, "c") << "others are told, all the same";
+  EXPECT_TRUE(answer(Answer::ours));
+  write(0, "c");
+  EXPECT_THAT(shared_->released, ElementsAre("c"));
+}
+
+TEST_F(SharedLeasesTest, only_so_many_load_or_are_asked_for_at_once) {
+  begin_shared({.max_concurrent_misses = 1});
+  EXPECT_TRUE(miss(0, "a"));
+  EXPECT_TRUE(miss(1, "b"));
+  ASSERT_EQ(shared_->asks.size(), 1U);
+  answer(Answer::elsewhere);
+  ASSERT_EQ(shared_->asks.size(), 2U) << "another guard's load is none of this one's";
+  answer(Answer::ours);
+  expect_to_load(1);
+  leases_->ended_elsewhere("a", now_);
+  ASSERT_EQ(shared_->asks.size(), 2U);
+  write(1, "b");
+  ASSERT_EQ(shared_->asks.size(), 3U);
+  clients_[0]->end(End::let_go, now_);
+  EXPECT_FALSE(answer(Answer::ours));
+}
+
+TEST_F(SharedLeasesTest, in_observe_and_for_very_long_keys_redis_is_not_asked) {
+  EXPECT_FALSE(miss(0, "a", false));
+  EXPECT_FALSE(miss(0, std::string(Leases::kNameMax + 1, 'x')));
+  EXPECT_THAT(shared_->asks, IsEmpty());
+}
+
+TEST_F(SharedLeasesTest, when_it_is_closed_nobody_waits_and_nothing_is_told) {
+  EXPECT_TRUE(miss(0, "a"));
+  leases_->close();
+  EXPECT_TRUE(shared_->has_left);
+  EXPECT_EQ(next(0), Next::ask);
+  EXPECT_FALSE(miss(0, "a"));
+  EXPECT_EQ(leases_->shared(), nullptr);
 }
 
 // What must hold whatever happens: nobody waits longer than hold, so many load at once, and in the

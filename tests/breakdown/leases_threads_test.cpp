@@ -43,7 +43,7 @@ void work(const std::shared_ptr<Leases>& leases, std::uint64_t seed, std::atomic
         break;
       default:
         if (!is_waiting[at]) {
-          is_waiting[at] = client->missed(*leases, key, guard::Misses::May::wait, now);
+          is_waiting[at] = client->missed(*leases, {key, {}}, guard::Misses::May::wait, now);
           waits += is_waiting[at] ? 1 : 0;
         } else if (client->next(now) != guard::Misses::Next::wait) {
           client->end(guard::Misses::End::value, now);

@@ -149,6 +149,7 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"namespaces.*.breakdown", "hold", "501ms", "must be at most 500ms"},
     {"namespaces.*.breakdown", "lease", "11s", "must be auto, or from 1ms to 10s"},
     {"namespaces.*.breakdown", "max_concurrent_misses", "20k", "must be at most 10k"},
+    {"namespaces.*.breakdown", "scope", "rediss", "did you mean \"redis\"?"},
     {"filters", "allow_reserve", "\"bf:{name\"", "write a literal brace as '{{'"},
     {"filters", "users", "", ""},
     {"filters", "durability", "locl", "did you mean \"local\"?"},

@@ -27,8 +27,8 @@ class TestLoads final : public guard::Loads {
   class TestMisses final : public Misses {
    public:
     explicit TestMisses(TestLoads& loads) : loads_(loads) {}
-    bool missed(Loads& /*of*/, std::uint64_t key, May may, TimePoint now) override {
-      loads_.missed.push_back(key);
+    bool missed(Loads& /*of*/, const Key& key, May may, TimePoint now) override {
+      loads_.missed.push_back(key.hash);
       until_ = now + milliseconds(100);
       return loads_.holds && may == May::wait;
     }
