@@ -122,9 +122,6 @@ bool Leases::missed(Connection& client,
     client.remember(weak_from_this(), key.hash);
     return false;
   }
-  if (may == May::wait) {
-    return hold(client, at, now);
-  }
   if (may == May::be_observed) {
     counters_.would_be_held.add();
     ++of.would_be_held;
@@ -526,7 +523,8 @@ void Leases::credit(Keys::iterator at, std::uint64_t writer, TimePoint now) {
   for (std::size_t i = 0; i < others.size(); ++i) {
     addresses_->ended(writer, at->first, true, now);
   }
-  if (of.owner != nullptr || !others.empty()) {
+  const bool was_leased = of.owner != nullptr || !others.empty();
+  if (was_leased) {
     constexpr int kWeight = 8;
     const auto took = now - of.since;
     usual_ = usual_ == TimePoint::duration() ? took : usual_ + (took - usual_) / kWeight;
@@ -535,7 +533,9 @@ void Leases::credit(Keys::iterator at, std::uint64_t writer, TimePoint now) {
   if (of.past.empty() && of.in_late != late_.end()) {
     late_.erase(std::exchange(of.in_late, late_.end()));
   }
-  if (now - of.hold_ended <= kSoon && of.hold_address == writer) {
+  // Sooner than it could have been loaded by the client that waited.
+  if (now - of.hold_ended <= std::min<TimePoint::duration>(kSoon, usual_ / 2) &&
+      of.hold_address == writer && was_leased) {
     addresses_->starved(writer, now);
   }
   counters_.would_be_spared.add(std::exchange(of.would_be_held, 0));

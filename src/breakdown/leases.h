@@ -165,7 +165,10 @@ class Leases final : public guard::Loads, public std::enable_shared_from_this<Le
   };
   using Keys = std::unordered_map<std::uint64_t, Key>;
 
-  bool missed(Connection& client, const guard::Misses::Key& key, guard::Misses::May may, TimePoint now);
+  bool missed(Connection& client,
+              const guard::Misses::Key& key,
+              guard::Misses::May may,
+              TimePoint now);
   guard::Misses::Next next(Connection& client, TimePoint now);
   void end(Connection& client, guard::Misses::End how, TimePoint now);
   void gone(std::uint64_t key, const Connection& owner, TimePoint now);

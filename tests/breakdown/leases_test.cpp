@@ -295,6 +295,19 @@ TEST_F(LeasesTest, a_pool_that_has_no_connection_for_its_set_waits_no_more) {
   EXPECT_FALSE(miss(1, "a"));
 }
 
+TEST_F(LeasesTest, one_that_has_waited_in_vain_and_loads_quickly_itself_is_not_starved) {
+  begin({.hold = 20ms, .lease = 500ms, .max_concurrent_misses = 1});
+  teach(4ms);
+  EXPECT_FALSE(miss(7, "busy"));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(miss(1, "a")) << "there is no place";
+    now_ += 20ms;
+    EXPECT_EQ(next(1), Next::take);
+    now_ += 3ms;
+    write(1, "a");
+  }
+}
+
 TEST_F(LeasesTest, a_deleted_key_is_loaded_by_one_of_those_who_waited) {
   EXPECT_FALSE(miss(0, "a"));
   EXPECT_TRUE(miss(1, "a"));
@@ -355,9 +368,9 @@ TEST_F(LeasesTest, what_is_over_frees_its_place) {
 }
 
 TEST_F(LeasesTest, in_observe_nobody_waits_and_what_would_have_been_spared_is_counted) {
-  EXPECT_FALSE(miss(0, "a", false));
-  EXPECT_FALSE(miss(1, "a", false));
-  EXPECT_FALSE(miss(2, "a", false));
+  EXPECT_FALSE(miss(0, "a", May::be_observed));
+  EXPECT_FALSE(miss(1, "a", May::be_observed));
+  EXPECT_FALSE(miss(2, "a", May::be_observed));
   EXPECT_EQ(leases_->counters().would_be_held.value(), 2);
   EXPECT_EQ(leases_->counters().would_be_spared.value(), 0);
   write(0, "a");
@@ -585,7 +598,7 @@ TEST_F(SharedLeasesTest, only_so_many_load_or_are_asked_for_at_once) {
 }
 
 TEST_F(SharedLeasesTest, in_observe_and_for_very_long_keys_redis_is_not_asked) {
-  EXPECT_FALSE(miss(0, "a", false));
+  EXPECT_FALSE(miss(0, "a", May::be_observed));
   EXPECT_FALSE(miss(0, std::string(Leases::kNameMax + 1, 'x')));
   EXPECT_THAT(shared_->asks, IsEmpty());
 }

@@ -45,11 +45,12 @@ struct Guard {
                                         shared,
                                         db)) {
     for (int i = 0; i < 3; ++i) {
-      clients.push_back(leases->connect("here", known, &known));
+      clients.push_back(leases->connect({}, known, &known));
     }
   }
   bool miss(std::size_t client, std::string_view key) {
-    return clients[client]->missed(*leases, {leases->hash(key), key}, true, io::now_since_boot());
+    return clients[client]->missed(
+        *leases, {leases->hash(key), key}, guard::Misses::May::wait, io::now_since_boot());
   }
   // What comes next but to wait.
   Next next(std::size_t client) {

@@ -640,7 +640,7 @@ MUTANTS = [
     ("breakdown", "who_never_sets_is_credited", "who takes leases and never sets is credited with what others set",
      [(LEASES, "return past.address != writer;", "return writer == 0;")]),
     ("breakdown", "slow_loads_are_not_learned", "a database that has become slow looks like clients that never set",
-     [(LEASES, "if (of.owner != nullptr || !others.empty()) {", "if (of.owner != nullptr) {")]),
+     [(LEASES, "= of.owner != nullptr || !others.empty();", "= of.owner != nullptr;")]),
     ("proxy", "refused_writes_free_who_waits", "a SET NX that did nothing counts as a write",
      [(WRITES, "!(key.is_nil && key.is_refused_by_nil)", "true")]),
     ("proxy", "redis_lost_takes_the_nil_with_it", "a client that waits has no reply when Redis is lost",
