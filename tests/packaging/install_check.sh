@@ -48,7 +48,7 @@ if [ "$demo" ]; then
     { code=$?; cat "$folder/demo.log" >&2; fail "the demo ended with $code"; }
   cat "$folder/demo.log"
   demo_seconds=" demo_seconds=$(($(date +%s) - began))"
-  [ "${demo_seconds#*=}" -le 60 ] || fail "$demo_seconds"
+  [ "${demo_seconds#*=}" -le 80 ] || fail "$demo_seconds"
 fi
 
 echo "- traffic through it"
