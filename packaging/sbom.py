@@ -21,7 +21,9 @@ SPDX = {"Expat": "MIT", "X11": "X11", "LGPL-2.1+": "LGPL-2.1-or-later", "LGPL-2+
 # Of source packages whose copyright file says it in prose, or of more than the library.
 KNOWN = {"boost": "BSL-1.0", "gcc": "GPL-3.0-or-later WITH GCC-exception-3.1", "glibc": "LGPL-2.1-or-later", "mariadb": "LGPL-2.1-or-later",
          "fmtlib": "MIT", "dygraphs": "MIT", "libzstd": "BSD-3-Clause", "zlib": "Zlib", "sqlite": "blessing", "yaml-cpp": "MIT",
-         "linux": "GPL-2.0-only WITH Linux-syscall-note"}
+         "linux": "GPL-2.0-only WITH Linux-syscall-note",
+         # Packages of cross-toolchain-base.
+         "libc6-dev-arm64-cross": "LGPL-2.1-or-later", "linux-libc-dev-arm64-cross": "GPL-2.0-only WITH Linux-syscall-note"}
 
 
 def output_of(*command):
@@ -31,7 +33,7 @@ def output_of(*command):
 def owners():
     """Of each file of an installed package the package, as dpkg names it."""
     found = {}
-    for listed in pathlib.Path("/var/lib/dpkg/info").glob("*.list"):
+    for listed in sorted(pathlib.Path("/var/lib/dpkg/info").glob("*.list")):
         for line in listed.read_text().splitlines():
             found[line] = listed.stem
     return found
@@ -68,10 +70,10 @@ def compiled_in(build, program, objects):
     yield re.search(r"^CUCKOOGUARD_CHARTS:FILEPATH=(.*)", pathlib.Path(build, "CMakeCache.txt").read_text(), re.M)[1]
 
 
-def licence(source, copyright_file):
+def licence(package, source, copyright_file):
     """An SPDX expression, or none if Debian says it in words of its own."""
     for name, known in KNOWN.items():
-        if re.fullmatch(name + r"[-\d.]*", source):
+        if name == package or re.fullmatch(name + r"[-\d.]*(-cross)?", source):
             return known
     said = re.search(r"^Files: \*\n(?:.+\n)*?License: (.+)", copyright_file, re.M)
     return SPDX.get(said[1].strip()) if said else None
@@ -88,7 +90,7 @@ class Document:
         if identity in self.packages:
             return identity
         text = pathlib.Path(f"/usr/share/doc/{name}/copyright").read_text(errors="replace")
-        expression = licence(source, text)
+        expression = licence(name, source, text)
         if not expression:
             expression = f"LicenseRef-{re.sub('[^A-Za-z0-9.-]', '-', source)}"
             self.licences[expression] = {"licenseId": expression, "name": f"As Debian's package {name} says", "extractedText": text}
@@ -122,7 +124,7 @@ class Document:
             "checksums": [{"algorithm": "SHA256", "checksumValue": hashlib.sha256(pathlib.Path(deb).read_bytes()).hexdigest()}]}
         self.relationships.add(("SPDXRef-DOCUMENT", "DESCRIBES", identity))
         self.link(identity, f"{build}/{name.replace('-', '_')}")
-        for package in {self.debian.package_of(path) for path in set(compiled_in(build, name, PROGRAMS[name]))}:
+        for package in sorted({self.debian.package_of(path) for path in compiled_in(build, name, PROGRAMS[name])}):
             self.relationships.add((identity, "STATIC_LINK", self.add(package)))
 
 
