@@ -1,9 +1,9 @@
 // Whom misses come from: how many connections of an address wait, and who takes leases and never
 // sets.
 //
-//   bounds    of the connections of an address that have missed, one at least does not wait: a pool
-//             can always send the SET that frees the others. Where it loads nothing itself, and
-//             another guard's client loads the key, that is not needed
+//   bounds    of the connections of an address that have missed or written such keys, one at least
+//             does not wait: a pool can always send the SET that frees the others. Where it loads
+//             nothing itself, and another guard's client loads the key, that is not needed
 //   adapts    an address whose leases ended without a SET more often than with one takes none, and
 //             does not wait, for kOffFor: for keys of one bucket of kBuckets, so that one client
 //             switches it off for itself alone, and for the keys that it never sets alone

@@ -95,6 +95,8 @@ class WritesInFlight : boost::noncopyable {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   std::uint32_t writer = kNone;
   std::uint32_t user = kNone;
+  // Whom the command at hand is the first write of this client's to concern; its session takes it.
+  Loads* joins = nullptr;
 
  private:
   static constexpr std::size_t kKept = 16;  // room that is not given back
@@ -126,7 +128,7 @@ class Client : public redis::ClientState {
   WritesInFlight* writes() const { return writes_.get(); }
   WritesInFlight& remember_writes(std::size_t& worker_keys);
 
-  // Null: it has not missed a key whose loads are anybody's concern yet.
+  // Null: it has neither missed nor written a key whose loads are anybody's concern yet.
   Misses* misses() const { return misses_.get(); }
   void remember_misses(std::unique_ptr<Misses> misses) { misses_ = std::move(misses); }
 

@@ -102,6 +102,9 @@ void Guard::scan_key(std::string_view key, const std::string_view* value, Write&
   }
   const std::uint64_t hash = space.filter->hash(found.identity);
   WritesInFlight& writes = write.client.remember_writes(learner_.keys_in_flight());
+  if (write.client.misses() == nullptr) {
+    writes.joins = space.loads.get();
+  }
   if (write.is_unseen || !writes.has_room()) {
     if (may_have_written(write.client, write.redis)) {
       if (!is_absent_reply) {

@@ -90,8 +90,8 @@ class Loads : boost::noncopyable {
                                           std::shared_ptr<KnownReplies> known,
                                           void* waiter) = 0;
 
-  // Redis has carried out a write of this key. `by`: whose, if it has ever missed one; `has_value`:
-  // it may have given the key one.
+  // Redis has carried out a write of this key. `by`: whose, if it is connected; `has_value`: it may
+  // have given the key one.
   virtual void written(std::uint64_t key, const Misses* by, bool has_value, TimePoint now) = 0;
 
   // Nothing waits any more, from now on.

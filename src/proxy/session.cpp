@@ -1,6 +1,7 @@
 #include "proxy/session.h"
 
 #include <array>
+#include <utility>
 
 namespace cuckooguard::proxy {
 namespace {
@@ -277,6 +278,9 @@ void Session::decide_and_carry_out(const guard::Question& question, std::string_
 void Session::carry_out(const guard::Question& question,
                         const guard::Decision& decision,
                         std::string_view raw) {
+  if (state_.writes() != nullptr && state_.writes()->joins != nullptr) {
+    misses_of(*std::exchange(state_.writes()->joins, nullptr));
+  }
   switch (decision.action) {
     case guard::Action::answer:
       order_.answer(decision.reply);

@@ -372,6 +372,7 @@ class Session final : public io::Disposable,
                       std::string_view behind);
   std::optional<std::size_t> absent_reads_in(std::string_view input, const redis::Snapshot* redis);
   void take_more(HeldCommand& held, std::string_view bytes);
+  guard::Misses& misses_of(guard::Loads& loads);
   void watch_for_miss(std::string_view raw);
   bool is_miss_held() const { return miss_ && miss_->state == Miss::State::held; }
   // These bytes of Redis's are a miss that waits.

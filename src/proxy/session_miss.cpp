@@ -41,6 +41,15 @@ std::optional<std::size_t> sole_nil(std::string_view reply, std::size_t elements
 
 }  // namespace
 
+// From its first miss or write on its connection counts among those of its address: a pool may have
+// one that only writes.
+guard::Misses& Session::misses_of(guard::Loads& loads) {
+  if (state_.misses() == nullptr) {
+    state_.remember_misses(loads.connect(state_.network(), worker_.known, this));
+  }
+  return *state_.misses();
+}
+
 // The command that was forwarded just now, with nothing before it and nothing behind it.
 void Session::watch_for_miss(std::string_view raw) {
   if (!miss_) {
@@ -62,7 +71,7 @@ bool Session::holds_back(std::string_view bytes) {
   const std::size_t keys = arguments.size() - 1;
   const bool is_nil = bytes == "$-1\r\n" || bytes == "_\r\n";
   const auto nil = is_nil && keys == 1 ? std::optional<std::size_t>(0) : sole_nil(bytes, keys);
-  guard::Misses* misses = state_.misses();
+  guard::Misses* const misses = state_.misses();
   const io::TimePoint now = worker_.loop.now();
   const guard::Guard::Missed missed =
       nil ? worker_.guard.missed(arguments[*nil + 1], state_, now) : guard::Guard::Missed{};
@@ -72,20 +81,16 @@ bool Session::holds_back(std::string_view bytes) {
     }
     return false;
   }
-  if (misses == nullptr) {
-    state_.remember_misses(missed.loads->connect(state_.network(), worker_.known, this));
-    misses = state_.misses();
-  }
   using May = guard::Misses::May;
   const bool may_wait = phase_ == Phase::open && !is_draining_ && input_.is_between_commands();
   const May may = missed.is_observed ? May::be_observed : may_wait ? May::wait : May::pass;
-  if (!misses->missed(*missed.loads, missed.key, may, now)) {
+  if (!misses_of(*missed.loads).missed(*missed.loads, missed.key, may, now)) {
     return false;
   }
   miss_->state = Miss::State::held;
   miss_->reply.assign(bytes);
   timed_reply_ = {};
-  worker_.proofs.add(*this, misses->until());
+  worker_.proofs.add(*this, state_.misses()->until());
   return true;
 }
 

@@ -52,13 +52,12 @@ class TestLoads final : public guard::Loads {
                                   void* waiter) override {
     known_ = std::move(known);
     waiter_ = waiter;
+    ++connected;
     return std::make_unique<TestMisses>(*this);
   }
-  void written(std::uint64_t key,
-               const Misses* /*by*/,
-               bool has_value,
-               TimePoint /*now*/) override {
+  void written(std::uint64_t key, const Misses* by, bool has_value, TimePoint /*now*/) override {
     (has_value ? set : changed).push_back(key);
+    is_anonymous |= by == nullptr;
   }
   void close() override {}
   Now now() const override { return {}; }
@@ -76,6 +75,8 @@ class TestLoads final : public guard::Loads {
   std::vector<std::uint64_t> changed;
   std::vector<Misses::End> ends;
   bool is_gone = false;
+  std::size_t connected = 0;
+  bool is_anonymous = false;  // what was written
 
  private:
   std::shared_ptr<guard::KnownReplies> known_;
@@ -227,6 +228,19 @@ TEST_F(SessionMissTest, only_what_redis_has_carried_out_is_written) {
   client_says("*2\r\n$3\r\nDEL\r\n$6\r\nuser:7\r\n");
   redis_says(":1\r\n");
   EXPECT_EQ(loads_->changed, std::vector{key()});
+}
+
+// A pool may send all its SETs on a connection that never reads.
+TEST_F(SessionMissTest, a_connection_that_only_writes_is_known) {
+  const std::string set = "*3\r\n$3\r\nSET\r\n$6\r\nuser:7\r\n$1\r\nx\r\n";
+  client_says(kPing);
+  redis_says("+PONG\r\n");
+  EXPECT_EQ(loads_->connected, 0);
+  client_says(set + set);
+  redis_says("+OK\r\n+OK\r\n");
+  EXPECT_EQ(loads_->set.size(), 2);
+  EXPECT_EQ(loads_->connected, 1);
+  EXPECT_FALSE(loads_->is_anonymous);
 }
 
 TEST_F(SessionMissTest, one_that_was_queued_is_written_by_exec) {
