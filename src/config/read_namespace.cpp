@@ -211,6 +211,9 @@ constexpr auto kBreakdown =
               bounded<std::uint32_t>(parse_count, 0, kConcurrentMissesMax, "must be at most 10k")),
         choice("scope", &Breakdown::scope, kBreakdownScopes))
         .checked_by([](const Section& section, Breakdown& read) {
+          if (const auto refused = section.built().refusal("breakdown"); refused && read.is_on()) {
+            section.report(section.place_of("hold"), "breakdown: " + *refused);
+          }
           if (!read.is_on() && (read.lease || read.max_concurrent_misses > 0 ||
                                 read.scope != BreakdownScope::guard)) {
             section.report(section.place_of("hold"),

@@ -200,7 +200,7 @@ TEST(ConfigFile, a_top_level_that_is_no_mapping_is_refused) {
 }
 
 TEST(ConfigFile, what_the_program_was_built_without_is_refused_where_it_stands) {
-  const Built built{.without = {"sqlite", "filters", "cluster"}};
+  const Built built{.without = {"sqlite", "filters", "cluster", "breakdown"}};
   EXPECT_THAT(
       errors_of("sources:\n  shop: { type: sqlite, path: /shop.db }\n", {}, built),
       ElementsAre(
@@ -218,6 +218,14 @@ TEST(ConfigFile, what_the_program_was_built_without_is_refused_where_it_stands) 
       errors_of("upstream: { sentinels: [ 'a:1' ], master: shop }\n", {}, built),
       ElementsAre(
           "1:24: sentinels: this build does not include cluster (CUCKOOGUARD_WITH_CLUSTER)"));
+  const std::string ids =
+      "sources: { ids: { type: file, path: /ids } }\n"
+      "namespaces:\n"
+      "  users: { keys: 'user:{id}', source: { from: ids }, breakdown: { hold: ";
+  EXPECT_THAT(errors_of(ids + "5ms } }\n", {}, built),
+              ElementsAre("3:73: breakdown: this build does not include breakdown "
+                          "(CUCKOOGUARD_WITH_BREAKDOWN)"));
+  EXPECT_THAT(errors_of(ids + "0ms } }\n", {}, built), IsEmpty());
   EXPECT_THAT(errors_of("filters: {}\nupstream: { address: 'a:1' }\n", {}, built), IsEmpty());
 }
 
