@@ -30,8 +30,9 @@ bool Addresses::hold(std::uint64_t address, bool is_loaded_elsewhere, TimePoint 
   const std::lock_guard lock(mutex_);
   const Record* const starved = find(name_of(address, kStarved));
   Address& of = addresses_[address];
-  const bool is_last = of.connections - of.held <= 1 && !(is_loaded_elsewhere && of.loads == 0);
-  if (is_last || (starved != nullptr && now < starved->off_until)) {
+  const bool may_all_wait = is_loaded_elsewhere && of.loads == 0;
+  if ((!may_all_wait && of.connections - of.held <= 1) ||
+      (starved != nullptr && now < starved->off_until)) {
     return false;
   }
   ++of.held;
