@@ -44,12 +44,12 @@ class LoadedOnceAcrossGuards : public testing::Test {
   // All read the same key, which is not there; who has nil loads it and sets it, as applications
   // do. How many did. `meanwhile`: while one of them loads.
   std::size_t expire(const std::function<void()>& meanwhile = [] {}) {
-    shop_.redis().call({"DEL", kKey});
+    shop_.redis().call({"DEL", key_});
     std::atomic<std::size_t> loads = 0;
     std::atomic<std::size_t> wrong = 0;
     std::vector<std::jthread> threads;
     for (RawClient& client : clients_) {
-      client.send(command({"GET", kKey}));
+      client.send(command({"GET", key_}));
       threads.emplace_back([&] {
         const std::string reply = client.read_reply();
         if (reply == kNil) {
@@ -57,7 +57,7 @@ class LoadedOnceAcrossGuards : public testing::Test {
             meanwhile();
           }
           let_pass(kLoad);
-          client.call({"SET", kKey, "row"});
+          client.call({"SET", key_, "row"});
         } else if (reply != bulk("row")) {
           ++wrong;
         }
@@ -82,7 +82,7 @@ class LoadedOnceAcrossGuards : public testing::Test {
     return loads;
   }
 
-  const std::string kKey = user(7);
+  const std::string key_ = user(7);
   Shop shop_;
   std::deque<GuardProcess> others_;
   std::vector<GuardProcess*> guards_;

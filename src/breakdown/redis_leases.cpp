@@ -66,7 +66,7 @@ class RedisLeases::Link final : upstream::Connection::Owner {
   Link(RedisLeases& of, upstream::RedisPlace place) : of_(of), place_(std::move(place)) {}
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
-  ~Link() { close(); }
+  virtual ~Link() { close(); }
 
   void be_at(const upstream::RedisPlace& place) {
     if (!place.is_at(place_)) {
@@ -186,17 +186,18 @@ void RedisLeases::Link::watch(const Ask& ask) {
   send({"CLIENT", "CACHING", "YES"}, [this](std::string_view reply) {
     is_pushing_ = is_pushing_ && !is_refused(reply, "CLIENT CACHING");
   });
-  send({"EXISTS", *lease_key(ask.name), ask.name, ask.name}, [this, ask](std::string_view reply) {
-    if (reply.empty() || is_refused(reply, "EXISTS")) {
-      finish(ask, Answer::failed, false);
-    } else if (reply == ":0\r\n") {
-      finish(ask, Answer::ended, false);
-    } else if (reply == ":1\r\n") {
-      finish(ask, is_pushing_ ? Answer::elsewhere : Answer::unwatched, false);
-    } else {
-      finish(ask, Answer::there, false);
-    }
-  });
+  send({"EXISTS", lease_key(ask.name).value_or(""), ask.name, ask.name},
+       [this, ask](std::string_view reply) {
+         if (reply.empty() || is_refused(reply, "EXISTS")) {
+           finish(ask, Answer::failed, false);
+         } else if (reply == ":0\r\n") {
+           finish(ask, Answer::ended, false);
+         } else if (reply == ":1\r\n") {
+           finish(ask, is_pushing_ ? Answer::elsewhere : Answer::unwatched, false);
+         } else {
+           finish(ask, Answer::there, false);
+         }
+       });
 }
 
 void RedisLeases::Link::finish(const Ask& ask, Answer answer, bool is_taken) {

@@ -58,6 +58,8 @@ class RedisLeases final : public SharedLeases {
   using RedisOf = std::function<std::optional<upstream::RedisPlace>(std::string_view key)>;
 
   RedisLeases(RedisOf redis_of, const io::TlsSlot* tls, log::EventLog& log);
+  RedisLeases(const RedisLeases&) = delete;
+  RedisLeases& operator=(const RedisLeases&) = delete;
   ~RedisLeases() override;
 
   std::uint64_t join(Leases& leases) override;

@@ -81,36 +81,36 @@ class RedisLeasesTest : public testing::Test {
   std::shared_ptr<RedisLeases> connect(const config::Control& control = {}) {
     return std::make_shared<RedisLeases>(
         [this, control](std::string_view /*key*/) -> std::optional<upstream::RedisPlace> {
-          config::Upstream settings{.address =
-                                        config::Address{.host = "127.0.0.1", .port = redis.port()}};
+          config::Upstream settings{
+              .address = config::Address{.host = "127.0.0.1", .port = redis_.port()}};
           settings.control = control;
           return upstream::RedisPlace(settings);
         },
         nullptr,
-        log);
+        log_);
   }
   // By one client of `one`.
   void load(Guard& one) {
     ASSERT_TRUE(one.miss(0, "a"));
     ASSERT_EQ(one.next(0), Next::take);
-    ASSERT_EQ(redis.call({"EXISTS", kLease}), ":1\r\n");
+    ASSERT_EQ(redis_.call({"EXISTS", kLease}), ":1\r\n");
   }
-  bool is_tracked() const { return redis.info("stats", "tracking_total_keys") == "2"; }
+  bool is_tracked() const { return redis_.info("stats", "tracking_total_keys") == "2"; }
 
   std::string told() {
-    const std::lock_guard lock(mutex);
-    return lines;
+    const std::lock_guard lock(mutex_);
+    return lines_;
   }
 
-  harness::RedisServer redis;
-  std::mutex mutex;
-  std::string lines;
-  log::EventLog log{{},
-                    [this](const std::string& line) {
-                      const std::lock_guard lock(mutex);
-                      lines += line;
-                    },
-                    io::now_since_boot};
+  harness::RedisServer redis_;
+  std::mutex mutex_;
+  std::string lines_;
+  log::EventLog log_{{},
+                     [this](const std::string& line) {
+                       const std::lock_guard lock(mutex_);
+                       lines_ += line;
+                     },
+                     io::now_since_boot};
 };
 
 TEST_F(RedisLeasesTest, one_guard_loads_and_the_other_hears_of_it) {
@@ -119,10 +119,10 @@ TEST_F(RedisLeasesTest, one_guard_loads_and_the_other_hears_of_it) {
   load(one);
   ASSERT_TRUE(other.miss(0, "a"));
   ASSERT_TRUE(eventually([&] { return is_tracked(); }));
-  redis.call({"SET", "a", "1"});
+  redis_.call({"SET", "a", "1"});
   EXPECT_EQ(other.next(0), Next::ask);
   one.write(0, "a");
-  EXPECT_TRUE(eventually([&] { return redis.call({"EXISTS", kLease}) == ":0\r\n"; }));
+  EXPECT_TRUE(eventually([&] { return redis_.call({"EXISTS", kLease}) == ":0\r\n"; }));
   EXPECT_EQ(told(), "");
 }
 
@@ -138,18 +138,18 @@ TEST_F(RedisLeasesTest, when_the_loading_client_goes_the_other_guard_takes_over)
 
 TEST_F(RedisLeasesTest, a_key_that_is_there_by_now_is_read_again_and_leaves_no_lease) {
   Guard one(kSettings, connect());
-  redis.call({"SET", "a", "1"});
+  redis_.call({"SET", "a", "1"});
   ASSERT_TRUE(one.miss(0, "a"));
   EXPECT_EQ(one.next(0), Next::ask);
-  EXPECT_TRUE(eventually([&] { return redis.call({"EXISTS", kLease}) == ":0\r\n"; }));
+  EXPECT_TRUE(eventually([&] { return redis_.call({"EXISTS", kLease}) == ":0\r\n"; }));
 }
 
 TEST_F(RedisLeasesTest, leases_are_in_the_database_of_their_keys) {
   Guard one(kSettings, connect(), 3);
   ASSERT_TRUE(one.miss(0, "a"));
   ASSERT_EQ(one.next(0), Next::take);
-  EXPECT_EQ(redis.call({"EXISTS", kLease}), ":0\r\n");
-  harness::RawClient third = redis.client();
+  EXPECT_EQ(redis_.call({"EXISTS", kLease}), ":0\r\n");
+  harness::RawClient third = redis_.client();
   third.call({"SELECT", "3"});
   EXPECT_EQ(third.call({"EXISTS", kLease}), ":1\r\n");
 }
@@ -160,32 +160,32 @@ TEST_F(RedisLeasesTest, a_lost_connection_has_who_waits_ask_and_the_next_ask_con
   load(one);
   ASSERT_TRUE(other.miss(0, "a"));
   ASSERT_TRUE(eventually([&] { return is_tracked(); }));
-  redis.call({"CLIENT", "KILL", "TYPE", "normal"});
+  redis_.call({"CLIENT", "KILL", "TYPE", "normal"});
   EXPECT_EQ(other.next(0), Next::ask);
   ASSERT_TRUE(other.miss(0, "a")) << "it is still nil";
   EXPECT_TRUE(eventually([&] { return is_tracked(); }));
-  redis.call({"SET", "a", "1"});
+  redis_.call({"SET", "a", "1"});
   EXPECT_EQ(other.next(0), Next::ask);
 }
 
 TEST_F(RedisLeasesTest, where_redis_does_not_push_it_is_asked_every_20_ms) {
-  redis.call({"ACL", "SETUSER", "guard", "on", ">word", "~*", "+set", "+exists", "+del"});
+  redis_.call({"ACL", "SETUSER", "guard", "on", ">word", "~*", "+set", "+exists", "+del"});
   Guard one(kSettings, connect());
   Guard other(kSettings, connect({.username = "guard", .password = "word"}));
   load(one);
   ASSERT_TRUE(other.miss(0, "a"));
-  const std::uint64_t before = redis.calls("exists");
+  const std::uint64_t before = redis_.calls("exists");
   EXPECT_TRUE(eventually([&] {
     (void)other.clients[0]->next(io::now_since_boot());
-    return redis.calls("exists") > before + 3;
+    return redis_.calls("exists") > before + 3;
   }));
-  redis.call({"SET", "a", "1"});
+  redis_.call({"SET", "a", "1"});
   EXPECT_EQ(other.next(0), Next::ask);
   EXPECT_NE(told().find("event=leases_trouble"), std::string::npos) << told();
 }
 
 TEST_F(RedisLeasesTest, what_redis_refuses_is_loaded_by_each_guard) {
-  redis.call({"ACL", "SETUSER", "guard", "on", ">word", "~*", "+exists"});
+  redis_.call({"ACL", "SETUSER", "guard", "on", ">word", "~*", "+exists"});
   Guard one(kSettings, connect({.username = "guard", .password = "word"}));
   ASSERT_TRUE(one.miss(0, "a"));
   EXPECT_EQ(one.next(0), Next::take);

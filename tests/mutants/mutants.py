@@ -644,7 +644,8 @@ MUTANTS = [
     ("proxy", "refused_writes_free_who_waits", "a SET NX that did nothing counts as a write",
      [(WRITES, "!(key.is_nil && key.is_refused_by_nil)", "true")]),
     ("proxy", "redis_lost_takes_the_nil_with_it", "a client that waits has no reply when Redis is lost",
-     [(SESSION, "void Session::on_upstream_lost() {\n  give_up_miss();", "void Session::on_upstream_lost() {")]),
+     [(SESSION, "void Session::on_upstream_lost() {\n  give_up_miss();", "void Session::on_upstream_lost() {"),
+      ("src/proxy/session_held.cpp", "  give_up_miss();\n  if (phase_ >= Phase::ending) {\n    return;\n  }\n  phase_", "  if (phase_ >= Phase::ending) {\n    return;\n  }\n  phase_")]),
 ]
 
 
