@@ -232,6 +232,9 @@ std::optional<TreeNode> parse_tree(std::string_view yaml, Report& report) {
       report.add({last_line, 1}, "the file ends inside a value: a quote, [ or { is not closed");
     } else if (const int tab = column_of_indenting_tab(text, place.line); tab > 0) {
       report.add({place.line, tab}, "a tab in the indentation; YAML allows only spaces");
+    } else if (error.msg.starts_with(YAML::ErrorMsg::UNKNOWN_ANCHOR)) {
+      // yaml-cpp 0.8 adds its name, which may be a password that begins with '*'.
+      report.add(place, "the referenced anchor is not defined; quote a value that begins with '*'");
     } else {
       report.add(place, error.msg);
     }
