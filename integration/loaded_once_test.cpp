@@ -19,6 +19,7 @@ namespace cuckooguard::harness {
 namespace {
 
 constexpr std::size_t kRounds = 3;
+constexpr int kAttempts = 3;
 // Longer than anybody would have it: so that a busy machine's clients set the key in time.
 constexpr milliseconds kHold{500};
 const std::string kBreakdown = "{ hold: 500ms }";
@@ -49,10 +50,27 @@ Herd::Round tell(const std::string& what, const Herd::Round& round) {
   return round;
 }
 
+// What is promised is so while loads take less than `hold`: where a busy machine's took longer, it
+// is done again.
+template <typename Measure>
+Herd::Round in_time(const Application& application,
+                    const Guarding& with,
+                    Loading loading,
+                    const Measure& measure) {
+  for (int attempt = 1;; ++attempt) {
+    CachedApplication running(application, with, loading);
+    const Herd::Round round =
+        tell("client=" + application.name + " guard=" + with.breakdown, measure(running));
+    if (attempt == kAttempts || with.breakdown.empty() || running.info("misses_timed_out") == 0) {
+      return round;
+    }
+  }
+}
+
 Herd::Round expiries(const Application& application, const Guarding& with) {
-  CachedApplication running(application, with);
-  return tell("client=" + application.name + " guard=" + with.breakdown,
-              running.expire_again_and_again(kRounds));
+  return in_time(application, with, {}, [](CachedApplication& running) {
+    return running.expire_again_and_again(kRounds);
+  });
 }
 
 std::string name_of_client(const testing::TestParamInfo<Application>& tested) {
@@ -151,11 +169,13 @@ TEST(Avalanche, so_many_load_at_a_time_when_redis_is_empty) {
   constexpr std::size_t kClients = 200;
   constexpr std::uint64_t kRows = 1000;
   const Loading loading{.time = milliseconds(10), .at_a_time = kAtOnce};
-  CachedApplication straight(hiredis(kClients), {}, loading);
-  CachedApplication guarded(
-      hiredis(kClients), guarding("{ hold: 500ms, max_concurrent_misses: 20 }"), loading);
-  const Herd::Round without = tell("empty", straight.empty(kRows));
-  const Herd::Round with = tell("empty guard", guarded.empty(kRows));
+  const auto become_empty = [](CachedApplication& running) { return running.empty(kRows); };
+  const Herd::Round without = in_time(hiredis(kClients), {}, loading, become_empty);
+  const Herd::Round with =
+      in_time(hiredis(kClients),
+              guarding("{ hold: 500ms, lease: 500ms, max_concurrent_misses: 20 }"),
+              loading,
+              become_empty);
   EXPECT_GT(without.most_at_once, kClients / 2);
   EXPECT_LE(with.most_at_once, kAtOnce + 1);
   EXPECT_LE(with.total_ms, 1.2 * without.total_ms + kNoiseMs);
