@@ -136,7 +136,7 @@ void bench_an_empty_redis(milliseconds load_time, Verdict& verdict) {
   const Loading loading{.time = load_time, .at_a_time = kAtOnce};
   for (const Guarding& way : ways(kHoldMs, ", max_concurrent_misses: " + std::to_string(kAtOnce))) {
     CachedApplication running(harness::hiredis(kClients), way, loading);
-    const Herd::Round round = running.empty(harness::kHerdRows);
+    const Herd::Round round = running.restart_redis(harness::kHerdRows);
     say("empty, loads of " + std::to_string(load_time.count()) + " ms", kClients, way, 1, round);
     verdict.wrong += round.wrong;
   }

@@ -169,13 +169,13 @@ TEST(Avalanche, so_many_load_at_a_time_when_redis_is_empty) {
   constexpr std::size_t kClients = 200;
   constexpr std::uint64_t kRows = 1000;
   const Loading loading{.time = milliseconds(10), .at_a_time = kAtOnce};
-  const auto become_empty = [](CachedApplication& running) { return running.empty(kRows); };
-  const Herd::Round without = in_time(hiredis(kClients), {}, loading, become_empty);
+  const auto restart = [](CachedApplication& running) { return running.restart_redis(kRows); };
+  const Herd::Round without = in_time(hiredis(kClients), {}, loading, restart);
   const Herd::Round with =
       in_time(hiredis(kClients),
               guarding("{ hold: 500ms, lease: 500ms, max_concurrent_misses: 20 }"),
               loading,
-              become_empty);
+              restart);
   EXPECT_GT(without.most_at_once, kClients / 2);
   EXPECT_LE(with.most_at_once, kAtOnce + 1);
   EXPECT_LE(with.total_ms, 1.2 * without.total_ms + kNoiseMs);

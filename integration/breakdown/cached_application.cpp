@@ -180,8 +180,9 @@ Herd::Round CachedApplication::expire_again_and_again(std::size_t rounds) {
   return sum;
 }
 
-Herd::Round CachedApplication::empty(std::uint64_t rows) {
-  redis_.call({"FLUSHALL"});
+Herd::Round CachedApplication::restart_redis(std::uint64_t rows) {
+  redis_.kill();
+  redis_.start_again();
   std::vector<std::uint64_t> ids;
   for (std::uint64_t id = 1; id <= rows; ++id) {
     ids.push_back(id);

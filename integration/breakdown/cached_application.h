@@ -71,8 +71,9 @@ class CachedApplication {
   Herd::Round expire(std::size_t lookups);
   // So many times, as if it were one round, but for `total_ms`, which is the mean.
   Herd::Round expire_again_and_again(std::size_t rounds);
-  // Redis is empty, and clients look up rows 1 to `rows`, each of them twice.
-  Herd::Round empty(std::uint64_t rows);
+  // Redis crashes and comes back empty. Then clients look up rows 1 to `rows`, each of them twice,
+  // on connections that were lost.
+  Herd::Round restart_redis(std::uint64_t rows);
 
   Herd& herd() { return herd_; }
   // A number in the guard's GUARD.INFO.

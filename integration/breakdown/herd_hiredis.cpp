@@ -34,35 +34,49 @@ std::string ask(RawClient& herd, const std::string& line) {
   return answer;
 }
 
-template <typename... Arguments>
-std::unique_ptr<redisReply, Free> call(redisContext& redis,
-                                       const char* format,
-                                       Arguments... arguments) {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): as of hiredis's interface
-  auto* const reply = static_cast<redisReply*>(redisCommand(&redis, format, arguments...));
-  if (reply == nullptr || reply->type == REDIS_REPLY_ERROR) {
-    std::fprintf(stderr, "Redis: %s\n", reply == nullptr ? redis.errstr : reply->str);
+class Redis {
+ public:
+  explicit Redis(int port) : context_(redisConnect("127.0.0.1", port)) {}
+
+  // A connection that was lost is made anew, as clients do.
+  template <typename... Arguments>
+  std::unique_ptr<redisReply, Free> call(const char* format, Arguments... arguments) {
+    constexpr int kAttempts = 20;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      std::unique_ptr<redisReply, Free> reply(
+          // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): as of hiredis's interface
+          static_cast<redisReply*>(redisCommand(context_.get(), format, arguments...)));
+      if (reply != nullptr && reply->type != REDIS_REPLY_ERROR) {
+        return reply;
+      }
+      std::fprintf(stderr, "Redis: %s\n", reply == nullptr ? context_->errstr : reply->str);
+      if (reply == nullptr) {
+        redisReconnect(context_.get());
+      }
+    }
     std::exit(1);  // NOLINT(concurrency-mt-unsafe): it ends for all
   }
-  return std::unique_ptr<redisReply, Free>(reply);
-}
+
+ private:
+  std::unique_ptr<redisContext, Free> context_;
+};
 
 void be_client(int port, std::uint16_t herd_port) {
   constexpr std::string_view kRead = "read ";
-  const std::unique_ptr<redisContext, Free> redis(redisConnect("127.0.0.1", port));
+  Redis redis(port);
   RawClient herd = RawClient::to_port(herd_port);
   std::string order = ask(herd, "ready");
   while (order != "end") {
     const std::string id = order.substr(kRead.size());
     const auto begin = SteadyClock::now();
-    const auto cached = call(*redis, "GET user:%s", id.c_str());
+    const auto cached = redis.call("GET user:%s", id.c_str());
     std::string value(cached->str == nullptr ? "" : cached->str, cached->len);
     if (cached->type == REDIS_REPLY_NIL) {
       value = ask(herd, "load " + id);
       if (value == "die") {
         return;
       }
-      call(*redis, "SET user:%s %s EX %d", id.c_str(), value.c_str(), kTtl);
+      redis.call("SET user:%s %s EX %d", id.c_str(), value.c_str(), kTtl);
     }
     const auto took = SteadyClock::now() - begin;
     const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(took).count();

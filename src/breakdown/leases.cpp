@@ -186,6 +186,10 @@ void Leases::wait_on(Connection& client) const {
   if (!leases_.empty()) {
     client.until_ = std::min(client.until_, keys_.find(leases_.front())->second.until);
   }
+  if (settings_.max_concurrent_misses != 0 && !late_.empty()) {
+    client.until_ =
+        std::min(client.until_, keys_.find(late_.front())->second.past.front().ended + kLate);
+  }
   if (const Key& of = keys_.find(client.key_)->second; of.elsewhere != Elsewhere::no) {
     client.until_ = std::min(client.until_, of.asks_at);
   }
@@ -379,6 +383,7 @@ void Leases::end_lease(Keys::iterator at, LeaseEnd how, TimePoint now) {
     addresses_->ended(of.address, at->first, false, now);
   } else if (how == LeaseEnd::time) {
     of.past.push_back({.address = of.address, .ended = now});
+    ++late_loads_;
     if (of.in_late == late_.end()) {
       of.in_late = late_.insert(late_.end(), at->first);
     }
@@ -391,9 +396,9 @@ void Leases::hand_over(Keys::iterator at, TimePoint now) {
   if (of.waiters.empty()) {
     drop_if_idle(at);
     admit_next(now);
-    return;
-  }
-  if (!ask(at, now)) {
+  } else if (!has_place()) {
+    enqueue(at);
+  } else if (!ask(at, now)) {
     grant(at, now);
   }
 }
@@ -431,11 +436,7 @@ bool Leases::ask(Keys::iterator at, TimePoint now) {
 // Another guard has no lease of it any more, as far as is known; clients here still wait.
 void Leases::ask_again(Keys::iterator at, TimePoint now) {
   stop_asking(at->second);
-  if (has_place()) {
-    hand_over(at, now);
-  } else {
-    enqueue(at);
-  }
+  hand_over(at, now);
 }
 
 void Leases::ask_if_due(std::uint64_t key, TimePoint now) {
@@ -502,12 +503,14 @@ void Leases::judge_past(TimePoint now) {
     }
     addresses_->ended(of.past.front().address, at->first, false, now);
     of.past.erase(of.past.begin());
+    --late_loads_;
     late_.pop_front();
     of.in_late = of.past.empty() ? late_.end() : late_.insert(late_.end(), at->first);
     if (of.past.empty() && of.owner == nullptr) {
       of.since = {};
       drop_if_idle(at);
     }
+    admit_next(now);
   }
 }
 
@@ -529,6 +532,7 @@ void Leases::credit(Keys::iterator at, std::uint64_t writer, TimePoint now) {
     const auto took = now - of.since;
     usual_ = usual_ == TimePoint::duration() ? took : usual_ + (took - usual_) / kWeight;
   }
+  late_loads_ -= others.size();
   of.past.erase(others.begin(), others.end());
   if (of.past.empty() && of.in_late != late_.end()) {
     late_.erase(std::exchange(of.in_late, late_.end()));

@@ -4,7 +4,8 @@
 //         leased   ─ a write of the key ──────────▶ all who wait ask Redis again
 //                  ─ its time, or its owner goes ─▶ to who has waited longest, with the nil of then
 //         queued   only with max_concurrent_misses, while so many keys are leased: the first one
-//                  waits, too, until a lease ends
+//                  waits, too, until a lease ends by a write or with its owner, or kLate after its
+//                  time, for so long its client may still be loading
 //
 // With `scope: redis`, whoever would have the lease waits until it has been asked for in the Redis
 // that guards share (SharedLeases), for kAskMost:
@@ -175,7 +176,7 @@ class Leases final : public guard::Loads, public std::enable_shared_from_this<Le
 
   bool has_place() const {
     return settings_.max_concurrent_misses == 0 ||
-           leased_ + asked_ < settings_.max_concurrent_misses;
+           leased_ + late_loads_ + asked_ < settings_.max_concurrent_misses;
   }
   Keys::iterator make(const guard::Misses::Key& key);
   bool may_wait(Connection& client, const Key& of, TimePoint now);
@@ -212,6 +213,7 @@ class Leases final : public guard::Loads, public std::enable_shared_from_this<Le
   Names late_;    // those with a past, by the end of its first
   Names queue_;   // those that wait for a place
   std::size_t leased_ = 0;
+  std::size_t late_loads_ = 0;  // all keys' pasts: they may still be loading
   std::size_t asked_ = 0;
   std::size_t held_ = 0;
   TimePoint::duration usual_{};

@@ -381,6 +381,7 @@ class Guard {
                              const Read& read);
   void count_unverified(const KeyVerdict& found);
   Decision decide_read(const Question& question, std::size_t room);
+  bool reads_loads(const Question& question);
   bool may_be_load(const KeyVerdict& found) const {
     return found.verdict == Verdict::may_exist && parts_.namespaces[found.ns].loads != nullptr;
   }

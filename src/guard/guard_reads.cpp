@@ -101,7 +101,7 @@ Decision Guard::decide_read(const Question& question, std::size_t room) {
   }
   const redis::UserAccess* const access = access_of_read(question);
   if (access == nullptr || !is_for_this_node(question) || !has_room_for(1, room)) {
-    return {};
+    return {.may_be_load = reads_loads(question)};
   }
   const Client& client = question.client;
   const Read read{.question = question,
@@ -126,6 +126,21 @@ Decision Guard::decide_read(const Question& question, std::size_t room) {
     default:
       return decide_other_read(read);
   }
+}
+
+// Also where the client's rights or Redis's state are not known, as just after Redis was started
+// again, empty: it is Redis that says nil.
+bool Guard::reads_loads(const Question& question) {
+  const redis::Role role = question.command.role;
+  const bool is_get = role == redis::Role::get && question.arguments.size() == 2;
+  if ((!is_get && role != redis::Role::mget) || !question.client.is_settled()) {
+    return false;
+  }
+  return std::ranges::any_of(question.arguments.subspan(1), [this](std::string_view key) {
+    const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+    return found.kind != keyspace::Lookup::Kind::unguarded &&
+           parts_.namespaces[found.ns].loads != nullptr;
+  });
 }
 
 // With which rights; null: it is forwarded.

@@ -53,7 +53,6 @@ void Session::on_limits_changed() {
 }
 
 void Session::on_upstream_changed(io::TimePoint before, bool keeps_subscribers) {
-  give_up_miss();
   if (phase_ >= Phase::ending) {
     return;  // what it is owed, it has had
   }
@@ -61,6 +60,7 @@ void Session::on_upstream_changed(io::TimePoint before, bool keeps_subscribers) 
     return;
   }
   if (!route_.leave_redis(before)) {
+    give_up_miss();
     end();
     return;
   }

@@ -358,13 +358,25 @@ TEST_F(LeasesTest, one_that_was_set_while_it_queued_is_not_loaded) {
   EXPECT_EQ(leases_->now().loads, 0);
 }
 
-TEST_F(LeasesTest, what_is_over_frees_its_place) {
-  begin({.hold = 100ms, .lease = 30ms, .max_concurrent_misses = 1});
+TEST_F(LeasesTest, who_may_still_be_loading_keeps_the_place) {
+  begin({.hold = 5s, .lease = 30ms, .max_concurrent_misses = 1});
   EXPECT_FALSE(miss(0, "a"));
   EXPECT_TRUE(miss(1, "b"));
+  EXPECT_TRUE(miss(2, "a"));
   EXPECT_EQ(clients_[1]->until(), now_ + 30ms);
   now_ += 30ms;
+  EXPECT_EQ(next(1), Next::wait) << "its lease is over, its load perhaps not";
+  EXPECT_EQ(next(2), Next::wait);
+  now_ += Leases::kLate - 1ms;
+  EXPECT_EQ(next(1), Next::wait);
+  EXPECT_EQ(clients_[1]->until(), now_ + 1ms);
+  now_ += 1ms;
   EXPECT_EQ(next(1), Next::take);
+  EXPECT_EQ(next(2), Next::wait);
+  now_ += 40ms;
+  EXPECT_EQ(next(2), Next::wait);
+  write(1, "b");
+  EXPECT_EQ(next(2), Next::take) << "a late SET frees its place, too";
 }
 
 TEST_F(LeasesTest, in_observe_nobody_waits_and_what_would_have_been_spared_is_counted) {

@@ -300,6 +300,23 @@ TEST_F(SessionMissTest, a_namespace_in_observe_holds_nothing) {
   EXPECT_EQ(loads_->missed, std::vector{key()}) << "it is counted";
 }
 
+// As just after Redis was started again, empty.
+TEST_F(SessionMissTest, it_waits_though_nothing_is_known_of_redis) {
+  shop_.facts.publish(shop_.facts.epoch(), {.availability = redis::Availability::loading});
+  miss();
+  EXPECT_EQ(client_.read(), "");
+  wake(Misses::Next::take);
+  EXPECT_EQ(client_.read(), kNone);
+  client_says("*1\r\n$5\r\nMULTI\r\n");
+  redis_.read();
+  redis_says("+OK\r\n");
+  EXPECT_EQ(client_.read(), "+OK\r\n");
+  client_says(kGet);
+  redis_says("+QUEUED\r\n");
+  EXPECT_EQ(client_.read(), "+QUEUED\r\n");
+  EXPECT_EQ(loads_->missed.size(), 1);
+}
+
 class SharedMissTest : public SharingClients {
  protected:
   SharedMissTest() { shop_.spaces[guard::GuardedShop::kUsers].loads = loads_; }
@@ -322,6 +339,23 @@ TEST_F(SharedMissTest, it_is_sent_again_among_others_commands) {
   redis_sends(0, kValue + "$1\r\n2\r\n");
   EXPECT_EQ(got(a), kValue);
   EXPECT_EQ(got(b), "$1\r\n2\r\n");
+}
+
+TEST_F(SharedMissTest, it_is_sent_again_to_another_redis) {
+  const auto a = connect();
+  const auto b = connect();
+  send(a, command("GET user:7"));
+  redis_got(0);
+  redis(0).send(kNone);
+  pass(loop_, milliseconds(1));
+  loop_.as_batch([&] { clients_.on_upstream_changed(io::TimePoint::max(), false); });
+  peers_.at(b).send(command("ECHO 1"));
+  pass(loop_, milliseconds(1));
+  loads_->wake(Misses::Next::ask);
+  ASSERT_EQ(upstreams(), 2U);
+  EXPECT_EQ(redis_got(1), command("ECHO 1") + command("GET user:7"));
+  redis_sends(1, "$1\r\n1\r\n" + kValue);
+  EXPECT_EQ(got(a), kValue);
 }
 
 }  // namespace
