@@ -79,7 +79,7 @@ def running(words, ready):
             if process.poll() is not None or time.monotonic() > deadline:
                 raise SystemExit(f"{words[0]} did not start: {process.stderr.read() if process.poll() is not None else ''}")
             time.sleep(0.05)
-        yield
+        yield process
     finally:
         process.terminate()
         process.wait()

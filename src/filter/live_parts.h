@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,12 @@ class LiveParts {
   [[nodiscard]] Finding find(std::string_view identity, TimePoint now) const noexcept {
     return find({.hash = hash(identity), .number = std::nullopt, .identity = identity}, now);
   }
+  [[nodiscard]] bool find_many(std::span<const std::uint64_t> hashes,
+                               std::span<const std::optional<std::uint64_t>> numbers,
+                               Freshness freshness,
+                               std::span<Finding> findings) const noexcept {
+    return PartsLookup(set_, bond_, kNoStep).find_many(hashes, numbers, freshness, findings);
+  }
   // For a key that is looked up some time later; if there are several parts, for the first ones.
   void prefetch(std::uint64_t hash) const noexcept;
   // For look-ups in several namespaces (parts_lookup.h): how often something was taken out.
@@ -73,6 +80,14 @@ class LiveParts {
                                       const Step& step) const {
     return PartsLookup(set_, bond_, step)
         .find({hash(identity), std::nullopt, identity}, Freshness{now});
+  }
+  template <class Step>
+  [[nodiscard]] bool find_many_in_steps(std::span<const std::uint64_t> hashes,
+                                        std::span<const std::optional<std::uint64_t>> numbers,
+                                        TimePoint now,
+                                        std::span<Finding> findings,
+                                        const Step& step) const {
+    return PartsLookup(set_, bond_, step).find_many(hashes, numbers, Freshness{now}, findings);
   }
 
   // The gravest of the parts' states; while the set of tables is not known, or empty, what

@@ -27,8 +27,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -91,6 +93,48 @@ class PartsLookup {
       return Finding::not_fresh;
     }
     return find_in(set->sole->live, key);
+  }
+
+  // Of up to kBatchMax keys at once, of each what find() says, unless there are several parts,
+  // isolated rows or a filter of another library's: then false, and each is to be asked for by
+  // itself. `numbers` as SoughtKey::number. Of each key everything is read in the order of find();
+  // what is read once for all of them is read behind their arrival and before their buckets, or
+  // behind these, as it is there.
+  [[nodiscard]] bool find_many(std::span<const std::uint64_t> hashes,
+                               std::span<const std::optional<std::uint64_t>> numbers,
+                               Freshness freshness,
+                               std::span<Finding> findings) const noexcept {
+    const PartSet* const set = current_.load(std::memory_order_seq_cst);  // see epochs.h
+    step_();
+    if (set->sole == nullptr) {
+      return false;
+    }
+    const LiveFilter& live = set->sole->live;
+    if (!freshness.has(live) || !is_still(*set)) {
+      std::ranges::fill(findings, Finding::not_fresh);
+      return true;
+    }
+    step_();
+    const CuckooFilter* const filter = live.current();
+    if (filter == nullptr) {
+      return false;
+    }
+    step_();
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+      const bool is_fresh_id = numbers[i] && live.is_fresh_id(*numbers[i]);
+      findings[i] = is_fresh_id ? Finding::fresh_id : Finding::absent;
+    }
+    step_();
+    std::uint64_t found = filter->may_contain(hashes);
+    step_();
+    if (live.isolated() != nullptr) {
+      return false;
+    }
+    for (; found != 0; found &= found - 1) {
+      Finding& finding = findings[static_cast<std::size_t>(std::countr_zero(found))];
+      finding = finding == Finding::absent ? Finding::may_exist : finding;
+    }
+    return true;
   }
 
   [[nodiscard]] bool is_fresh(Freshness freshness) const noexcept {

@@ -210,6 +210,14 @@ struct Decision {
   bool may_be_load = false;
 };
 
+// The first commands of a run of reads of one client, of one key each, which differ in the key
+// alone.
+struct RunDecision {
+  std::size_t commands = 0;    // that are decided: 0, or at least two
+  std::uint64_t answered = 0;  // bit i: the i-th one, by `reply`; the others are to be forwarded
+  std::string_view reply{};    // of each; valid until the next judge()
+};
+
 class Guard {
  public:
   using Parts = GuardParts;
@@ -244,6 +252,11 @@ class Guard {
   }
   Decision judge(const Question& question, std::size_t room);
   void carried_out(const Question& question);
+  // The same for the first ones of a run: as many as can be decided together, each as judge() would
+  // decide it. `question`: the first of them; `keys`: of all, at most KeyRun::kMax.
+  RunDecision judge_run(const Question& question, Arguments keys);
+  // So many of those decided have been carried out.
+  void carried_out_run(const Question& question, Arguments keys);
   // The namespace's own filters are proven since then; or there is no such namespace any more.
   bool is_proven(std::uint32_t ns, TimePoint since) const;
 
@@ -350,6 +363,7 @@ class Guard {
     resp::Version version() const { return question.client.version(); }
   };
 
+  static constexpr std::string_view kNoneExists = ":0\r\n";
   static constexpr std::size_t kScratchBytesMax = resp::kWholeCommandBytesMax;
 
   const redis::UserAccess* access_of_read(const Question& question);
@@ -362,6 +376,7 @@ class Guard {
   void note_hold(const KeyVerdict& judged, const Question& question);
   void note_absences(TimePoint read_at, TimePoint now);
   void sample_traffic(const KeyVerdict& judged, const KeyJudge::Sought& sought, const Read& read);
+  void tell_traffic_of_run(const Question& question, Arguments keys);
   void tell_traffic(TimePoint now);
   void note_expiry(const redis::Expiry& expiry, const GuardedNamespace& space, TimePoint now) const;
   void note_getex(const Question& question);
@@ -373,6 +388,10 @@ class Guard {
   // Of a sample of one in `every`: how far the next one is.
   std::uint64_t next_distance(std::uint32_t every) { return 1 + next_random() % (2 * every - 1); }
   bool is_sampled(std::uint32_t ns, const Read& read);
+  bool draws_sample(std::uint32_t ns, const redis::Snapshot& redis);
+  std::optional<std::string_view> reply_of_run(const Question& question, std::uint32_t ns);
+  std::size_t collect_unguarded(Arguments keys);
+  void collect_guarded(keyspace::Lookup found, Arguments keys);
   AbsentKey string_read(const KeyVerdict& found, std::string_view key, const Read& read);
   Decision compare(const AbsentKey& key, const Read& read);
   Decision answer_or_compare(const KeyVerdict& found,
@@ -436,6 +455,7 @@ class Guard {
   Learner own_learner_;
   Learner& learner_;
   KeysAhead ahead_;
+  KeyRun run_;  // that was judged last
   keyspace::IdentityBuffer identity_;
   KeyJudge judge_{learner_, effects_, counters_.share_filled_keys};
   Forecasts forecasts_;
@@ -446,6 +466,7 @@ class Guard {
   std::vector<std::optional<std::string_view>> elements_;
   std::vector<AbsentKey> absent_keys_;
   std::uint64_t sample_ = 0x9e3779b97f4a7c15;  // xorshift; no secret
+  bool is_sample_drawn_ = false;               // the next absent key is of the sample
   std::uint64_t until_traffic_ = 1;            // guarded keys until the next that Traffic sees
   std::uint64_t until_expiry_ = 1;             // likewise writes
 };

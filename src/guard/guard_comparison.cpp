@@ -25,15 +25,18 @@ std::uint64_t Guard::next_random() {
 // Of a key that would be answered. Not while Redis may be down: then it would cost the client its
 // connection.
 bool Guard::is_sampled(std::uint32_t ns, const Read& read) {
-  const double share = parts_.namespaces[ns].verify_sample;
-  if (share <= 0 || read.question.redis.is_lost) {
+  if (!draws_sample(ns, read.question.redis)) {
     return false;
   }
-  if (static_cast<double>(next_random() >> 11U) * 0x1p-53 >= share) {
-    return false;
-  }
+  is_sample_drawn_ = false;
   effects_.count(namespace_counters_[ns]->sampled);
   return true;
+}
+
+bool Guard::draws_sample(std::uint32_t ns, const redis::Snapshot& redis) {
+  const double share = parts_.namespaces[ns].verify_sample;
+  return share > 0 && !redis.is_lost &&
+         (is_sample_drawn_ || static_cast<double>(next_random() >> 11U) * 0x1p-53 < share);
 }
 
 // A GET, or an element of an MGET. The order redis-first is for GET alone: of an MGET all is

@@ -15,7 +15,6 @@ namespace {
 
 // What is kept of an element of a merged reply, beside its bytes.
 constexpr std::size_t kElementBytes = 16;
-constexpr std::string_view kNoneExists = ":0\r\n";
 
 // A stamp is this old at most. The time is asked for no more often, so that an absent key costs as
 // little as with another reply.

@@ -17,6 +17,22 @@ void Guard::sample_traffic(const KeyVerdict& judged,
   }
 }
 
+void Guard::tell_traffic_of_run(const Question& question, Arguments keys) {
+  Traffic* const traffic = parts_.namespaces[run_.ns].counts->traffic.get();
+  for (; until_traffic_ <= keys.size(); until_traffic_ += next_distance(Traffic::kEvery)) {
+    const std::size_t i = until_traffic_ - 1;
+    if (traffic != nullptr) {
+      traffic->saw({.key = keys[i],
+                    .number = run_.numbers[i],
+                    .is_absent = is_absent(run_.verdicts[i]),
+                    .from = question.client.network()},
+                   parts_.worker,
+                   question.now);
+    }
+  }
+  until_traffic_ -= keys.size();
+}
+
 void Guard::tell_traffic(TimePoint now) {
   for (const Effects::Seen& seen : effects_.seen) {
     seen.traffic.saw(seen.read, parts_.worker, now);

@@ -146,6 +146,37 @@ Verdict KeyJudge::verdict(const Sought& sought,
   return Verdict::absent;
 }
 
+bool KeyJudge::may_judge_together(const keyspace::Lookup& found, const Reader& reader) const {
+  const GuardedNamespace& space = namespaces_[found.ns];
+  const WritesInFlight* const writes = reader.writes;
+  const bool has_writes = writes != nullptr && (writes->is_in_flight() ||
+                                                reader.now < learner_.reads_pass_until(*writes));
+  return space.enforces() && !space.is_strict() && space.order == config::Order::guard_first &&
+         space.db == reader.db && reader.access.may(reader.command, found.ns) && !has_writes &&
+         !keyspace_->may_share(found) && !may_tolerate(space, Tolerance::Use::absent_key, reader);
+}
+
+bool KeyJudge::judge_together(KeyRun& keys, const Reader& reader) const {
+  const GuardedNamespace& space = namespaces_[keys.ns];
+  std::array<Overlay::Search, KeyRun::kMax> overlaid;
+  std::array<Finding, KeyRun::kMax> findings;
+  for (std::size_t i = 0; i < keys.size; ++i) {
+    overlaid[i] = space.overlay->begin(keys.hashes[i], reader.now);
+  }
+  if (!space.filter->find_many(std::span(keys.hashes).first(keys.size),
+                               std::span(keys.numbers).first(keys.size),
+                               filter::Freshness{reader.now},
+                               std::span(findings).first(keys.size))) {
+    return false;
+  }
+  for (std::size_t i = 0; i < keys.size; ++i) {
+    keys.verdicts[i] = findings[i] != Finding::absent      ? verdict_of(findings[i])
+                       : space.overlay->holds(overlaid[i]) ? Verdict::overlaid
+                                                           : Verdict::absent;
+  }
+  return true;
+}
+
 // As if it were enforced.
 void KeyJudge::note_observed(const Effects::Absence& absence, const Reader& reader) {
   const GuardedNamespace& space = namespaces_[absence.ns];

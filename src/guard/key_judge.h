@@ -182,6 +182,19 @@ struct KeyVerdict {
   std::uint32_t ns = 0;
 };
 
+// Keys that one template claims, to be judged together: of each what is known of it without the
+// key itself.
+struct KeyRun {
+  static constexpr std::size_t kMax = filter::kBatchMax;
+
+  bool is_guarded = false;  // false: no namespace's keys, of which only `size` counts
+  std::uint32_t ns = 0;
+  std::size_t size = 0;
+  std::array<std::uint64_t, kMax> hashes;  // as filter::LiveParts::hash()
+  std::array<std::optional<std::uint64_t>, kMax> numbers;
+  std::array<Verdict, kMax> verdicts;
+};
+
 class KeyJudge {
  public:
   // `effects`: of the command at hand, which also has what it takes of tolerances so far.
@@ -201,6 +214,13 @@ class KeyJudge {
   Verdict verdict(const Sought& sought,
                   const Reader& reader,
                   std::optional<std::uint32_t>* other = nullptr);
+  // Whether such keys may be judged together: then each verdict is that of verdict(), and one of
+  // not_fresh, fresh_id, may_exist, overlaid and absent.
+  bool may_judge_together(const keyspace::Lookup& found, const Reader& reader) const;
+  // Of each key everything is read in the order of verdict(): the overlay's set is begun before the
+  // filter is asked, whose freshness is known by then, and looked into behind it. False: each is to
+  // be judged by itself, after all.
+  bool judge_together(KeyRun& keys, const Reader& reader) const;
   // By filters that are proven since then, whatever else is known of the key. `hash`: of its
   // identity, by its namespace.
   filter::Finding find_proven(const Sought& sought,

@@ -33,6 +33,7 @@ TemplateIndex::TemplateIndex(std::span<const KeyTemplate> templates) {
   for (std::uint32_t i = 0; i < templates.size(); ++i) {
     leaves.push_back({templates[i].literal_prefix(), i, &templates[i]});
   }
+  alone_.resize(templates.size());
   root_ = add_trie(std::move(leaves), 0);
 }
 
@@ -54,6 +55,10 @@ void TemplateIndex::grow(std::uint32_t node_index, std::span<Leaf> leaves, std::
       static_cast<std::size_t>(std::ranges::find_if(leaves, has_more) - leaves.begin());
   if (ending > 0) {
     add_group(node_index, leaves.first(ending), level);
+  }
+  if (const Node& node = nodes_[node_index]; level == 0 && ending == leaves.size() &&
+                                             node.direct_count == 1 && node.after_colon == kNone) {
+    alone_[direct_[node.direct_begin].index] = true;
   }
   leaves = leaves.subspan(ending);
 
@@ -303,16 +308,42 @@ Lookup Keyspace::match(std::string_view key, IdentityBuffer& scratch) const noex
     found.template_index = *found.impossible_by;
     templates_[found.template_index].fit_behind_prefix(key, values);
   }
-  const Route& route = routes_[found.template_index];
-  const Space& space = spaces_[route.ns];
-  result.kind = found.whole ? Lookup::Kind::guarded : Lookup::Kind::impossible;
-  result.ns = route.ns;
-  result.template_index = found.template_index;
-  result.identity = identity_in_key(route, key, values, scratch);
-  if (space.is_integer && found.whole && values.has_number) {
-    result.number.emplace(values.number);
+  claim(found.template_index, key, values, scratch, result);
+  if (!found.whole) {
+    result.kind = Lookup::Kind::impossible;
+    result.number.reset();
   }
   return result;
+}
+
+Lookup Keyspace::match_like(std::uint32_t template_index,
+                            std::string_view key,
+                            IdentityBuffer& scratch) const noexcept {
+  const KeyTemplate& like = templates_[template_index];
+  TemplateValues values;
+  if (!index_.is_alone(template_index) || key.size() > kKeyBytesMax ||
+      like.fit(key, values) != TemplateFit::whole) {
+    return match(key, scratch);
+  }
+  Lookup result;
+  claim(template_index, key, values, scratch, result);
+  return result;
+}
+
+void Keyspace::claim(std::uint32_t template_index,
+                     std::string_view key,
+                     const TemplateValues& values,
+                     IdentityBuffer& scratch,
+                     Lookup& result) const noexcept {
+  const Route& route = routes_[template_index];
+  const Space& space = spaces_[route.ns];
+  result.kind = Lookup::Kind::guarded;
+  result.ns = route.ns;
+  result.template_index = template_index;
+  result.identity = identity_in_key(route, key, values, scratch);
+  if (space.is_integer && values.has_number) {
+    result.number.emplace(values.number);
+  }
 }
 
 std::string_view Keyspace::identity_in_key(const Route& route,

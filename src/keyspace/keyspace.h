@@ -64,6 +64,10 @@ class TemplateIndex {
   // The node of the next shorter prefix, or kNone.
   std::uint32_t shorter(std::uint32_t node) const noexcept { return nodes_[node].shorter; }
 
+  // No other template may fit a key that begins with this one's literal prefix, unless with a
+  // shorter one.
+  bool is_alone(std::uint32_t template_index) const noexcept { return alone_[template_index]; }
+
   // Calls visit(template index) for each template of the node that may fit `key`; ends early when
   // visit returns true, and says whether it did.
   template <typename Visit>
@@ -139,6 +143,7 @@ class TemplateIndex {
       first_bytes_;  // of each node's label, beside nodes_: a node's children are neighbours
   std::string labels_;
   std::vector<Candidate> direct_;
+  std::vector<bool> alone_;  // by template
 };
 
 inline constexpr std::size_t kNamespacesMax = 1024;
@@ -219,6 +224,10 @@ class Keyspace {
   // The template with the longest literal prefix wins among those whose shape the key has; but what
   // a namespace with canonical keys cannot have is left to shorter prefixes.
   Lookup match(std::string_view key, IdentityBuffer& scratch) const noexcept;
+  // The same, quicker if this template claims the key.
+  Lookup match_like(std::uint32_t template_index,
+                    std::string_view key,
+                    IdentityBuffer& scratch) const noexcept;
 
   // The templates, but the one that claims the key, by which a row can have such a key: usually
   // none.
@@ -308,6 +317,11 @@ class Keyspace {
   Keyspace() = default;
   void add_space(NamespaceTemplates from);
   void find_makers();
+  void claim(std::uint32_t template_index,
+             std::string_view key,
+             const TemplateValues& values,
+             IdentityBuffer& scratch,
+             Lookup& result) const noexcept;
   std::string_view identity_in_key(const Route& route,
                                    std::string_view key,
                                    const TemplateValues& values,

@@ -185,20 +185,21 @@ void ComparedReplies::pop() {
   io::forget_consumed(expected_, head_);
 }
 
-void ReplyOrder::expect_reply() {
-  ++expected_;
+void ReplyOrder::expect_reply(std::size_t count) {
+  expected_ += count;
   if (is_drained()) {
-    ++leading_replies_;
+    leading_replies_ += count;
   } else {
-    add_relay();
+    add_relay(count);
   }
 }
 
-void ReplyOrder::add_relay() {
+void ReplyOrder::add_relay(std::size_t count) {
+  const auto replies = static_cast<std::uint32_t>(count);
   if (!is_drained() && entries_.back().kind == Kind::relay) {
-    ++entries_.back().amount;
+    entries_.back().amount += replies;
   } else {
-    entries_.push_back({Kind::relay, 1});
+    entries_.push_back({Kind::relay, replies});
   }
 }
 
@@ -509,7 +510,7 @@ void ReplyOrder::expect_merged_reply(std::span<const std::optional<std::string_v
       absent_keys = absent_keys.subspan(1);
     } else {
       ++expected_;
-      add_relay();
+      add_relay(1);
     }
   }
   entries_[merge].parts = static_cast<std::uint32_t>(entries_.size() - merge - 1);

@@ -239,8 +239,8 @@ class ReplyOrder {
   ReplyOrder(io::OutputQueue& output, guard::Client& state, Owner& owner)
       : output_(&output), state_(&state), owner_(&owner) {}
 
-  // Relay one reply of Redis.
-  void expect_reply();
+  // Relay so many replies of Redis.
+  void expect_reply(std::size_t count = 1);
   // The same, and pass its first byte to `state`; or all of a SUBSCRIBE's confirmations.
   void expect_observed_reply(const redis::StateChange& change);
   // Relay or replace one reply of Redis, and report it to the owner. The key is copied.
@@ -328,7 +328,7 @@ class ReplyOrder {
 
   bool is_drained() const { return head_ == entries_.size(); }
   ObservedReplies& observe();
-  void add_relay();
+  void add_relay(std::size_t count);
   void add_local(std::string_view bytes);
   void pop();
   void count_held() { held_.set(waiting_bytes() + entries() * sizeof(Entry)); }

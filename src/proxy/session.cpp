@@ -168,10 +168,9 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       }
       return false;
     case resp::ScanOutcome::command:
-      if (!take_command(raw, input.substr(scan.consumed))) {
-        return false;
-      }
-      break;
+      consumed = take_command(raw, input.substr(scan.consumed));
+      times_.consumed(consumed);
+      return consumed > 0;
     case resp::ScanOutcome::chunk:
       if (!may_take_chunk(scan, raw)) {
         scanner = before;
@@ -196,22 +195,28 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
   return true;
 }
 
-// False: it is held, and all that is behind it.
-bool Session::take_command(std::string_view raw, std::string_view behind) {
+// How many bytes: of more than one if what is behind it is taken with it, 0 if it is held, and all
+// that is behind it.
+std::size_t Session::take_command(std::string_view raw, std::string_view behind) {
   const auto arguments = worker_.arguments.views();
   if (const auto* const served = worker_.own_commands.find(arguments, now_)) {
     if (!input_.is_ahead()) {
-      return take_own_command(*served, raw);
+      return take_own_command(*served, raw) ? raw.size() : 0;
     }
     if (!served->is_of_guard()) {
       end_when_written();  // Redis has its front: it must not have all of it
-      return true;
+      return raw.size();
     }
   }
   if (waits_for_promises()) {
-    return false;
+    return 0;
   }
   guard::Question question = worker_.guard.ask(arguments, state_, now_);
+  if (!behind.empty()) {
+    if (const std::size_t taken = take_run(question, raw, behind); taken > 0) {
+      return taken;
+    }
+  }
   worker_.guard.look_ahead(question, raw, behind);
   // What the guard answers itself needs no way to Redis.
   guard::Decision decision;
@@ -219,7 +224,7 @@ bool Session::take_command(std::string_view raw, std::string_view behind) {
   if (is_judged) {
     decision = judge(question, raw, behind);
     if (decision.action == guard::Action::hold) {
-      return false;
+      return 0;
     }
     if (decision.action == guard::Action::answer) {
       worker_.guard.carried_out(question);
@@ -227,11 +232,11 @@ bool Session::take_command(std::string_view raw, std::string_view behind) {
         let_go();
       }
       carry_out(question, decision, raw);
-      return true;
+      return raw.size();
     }
   }
   if (!may_leave(question)) {
-    return false;
+    return 0;
   }
   if (is_judged) {
     const bool is_alone =
@@ -244,7 +249,7 @@ bool Session::take_command(std::string_view raw, std::string_view behind) {
   } else {
     decide_and_carry_out(question, raw);
   }
-  return true;
+  return raw.size();
 }
 
 // To Redis. False: it is held.
@@ -344,7 +349,7 @@ bool Session::may_observe(const redis::StateChange& change) const {
                                            : order_.observed() < most * kObservedPerInflight;
 }
 
-void Session::forward(std::string_view raw) {
+void Session::forward(std::string_view raw, std::size_t commands) {
   raw = input_.unsent(raw);
   if (route_.is_lost()) {
     end_when_written();
@@ -356,7 +361,7 @@ void Session::forward(std::string_view raw) {
   contact_ = std::max(contact_, Contact::sent);
   open_lane_.reset();
   heard_at_ = now_;
-  route_.send(raw);
+  route_.send(raw, commands);
 }
 
 // Redis counts what it hears: its own `timeout` would close a client that asks for nothing but

@@ -358,7 +358,13 @@ class Session final : public io::Disposable,
   }
   void take(std::string_view input);
   bool take_one(std::string_view input, std::size_t& consumed);
-  bool take_command(std::string_view raw, std::string_view behind);
+  std::size_t take_command(std::string_view raw, std::string_view behind);
+  std::size_t take_run(guard::Question& first, std::string_view raw, std::string_view behind);
+  std::size_t answer_run(const guard::Question& first, std::string_view reply, std::size_t most);
+  std::size_t forward_run(const guard::Question& first,
+                          std::string_view input,
+                          std::size_t begin,
+                          std::span<const resp::AlikeCommand> commands);
   void take_nothing(std::string_view raw);
   bool may_leave(const guard::Question& question);
   void decide_and_carry_out(const guard::Question& question, std::string_view raw);
@@ -411,7 +417,7 @@ class Session final : public io::Disposable,
   bool may_take_chunk(const resp::Scan& scan, std::string_view raw);
   void take_chunk(const resp::Scan& scan, std::string_view raw);
   void send_ahead(std::string_view input);
-  void forward(std::string_view raw);
+  void forward(std::string_view raw, std::size_t commands = 1);
   void stop_reading_replies();
   bool may_observe(const redis::StateChange& change) const;
   bool must_be_heard(std::chrono::milliseconds timeout) const;

@@ -1,6 +1,7 @@
 #include "resp/request_scanner.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -162,6 +163,36 @@ bool take_argument(std::string_view& line, Arguments& arguments) {
 }
 
 }  // namespace
+
+std::size_t alike_commands(std::string_view input,
+                           std::size_t first,
+                           std::span<const std::string_view> arguments,
+                           std::span<AlikeCommand> out) noexcept {
+  out[0] = {.argument = arguments.back(), .end = first};
+  if (arguments.size() != 2 || !input.starts_with('*')) {
+    return 1;
+  }
+  const auto front =
+      static_cast<std::size_t>(arguments[0].data() + arguments[0].size() - input.data()) +
+      kLineEndBytes;
+  const char* const head = input.data();
+  const char* const end = input.data() + input.size();
+  const char* at = input.data() + first;
+  std::size_t count = 1;
+  while (count < out.size() && end - at > static_cast<std::ptrdiff_t>(front) &&
+         std::memcmp(at, head, front) == 0 && at[front] == '$') {
+    std::uint32_t length = 0;
+    const char* const argument = read_fast_line(at + front, end, length);
+    if (argument == nullptr || end - argument < std::ptrdiff_t{length} + 2 ||
+        front + length > kWholeArgumentBytesMax) {
+      break;
+    }
+    at = argument + length + kLineEndBytes;
+    out[count++] = {.argument = {argument, length},
+                    .end = static_cast<std::size_t>(at - input.data())};
+  }
+  return count;
+}
 
 Scan RequestScanner::next(std::string_view input, Arguments& arguments) {
   arguments.clear();

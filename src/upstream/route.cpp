@@ -109,12 +109,12 @@ bool Route::take_lease(bool is_new, bool waits_for_writes) {
   return true;
 }
 
-void Route::send(std::string_view bytes) {
+void Route::send(std::string_view bytes, std::size_t commands) {
   is_unused_ = false;
   if (own_) {
     own_->send(bytes);
   } else {
-    shared_->send(*this, bytes);
+    shared_->send(*this, bytes, static_cast<std::uint32_t>(commands));
   }
 }
 

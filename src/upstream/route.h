@@ -98,7 +98,12 @@ class Route final : GreetedConnection::Owner, SharedUpstream::Member, LoginProbe
   // Whether the next command may be sent now. If not, the owner asks again when it gets bytes or
   // progress. `is_owed`: replies are to come.
   [[nodiscard]] bool choose(redis::Lane lane, bool is_owed, Needs needs);
-  void send(std::string_view bytes);
+  void send(std::string_view bytes, std::size_t commands = 1);
+  // How many commands may be sent after choose(); nothing bounds those on a connection of its own.
+  std::size_t room() const {
+    return own_ || shared_ == nullptr ? SIZE_MAX
+                                      : worker_.in_flight_max - shared_->in_flight(*this);
+  }
   // All replies have come: a lease that has served is given back.
   void settle();
   void retire();  // for new work Redis is to be reached anew (Upstreams)

@@ -72,18 +72,18 @@ std::vector<SharedConnection::Run> SharedConnection::take_runs() {
   return runs;
 }
 
-void SharedConnection::send(std::uint32_t slot, std::string_view command) {
+void SharedConnection::send(std::uint32_t slot, std::string_view bytes, std::uint32_t commands) {
   open();
   if (!owes()) {
     moved_at_ = loop_.now();
   }
   if (owes() && runs_.back().slot == slot) {
-    ++runs_.back().replies;
+    runs_.back().replies += commands;
   } else {
-    runs_.push_back({.slot = slot, .replies = 1});
+    runs_.push_back({.slot = slot, .replies = commands});
     update_reading();
   }
-  connection_->send(command);
+  connection_->send(bytes);
 }
 
 bool SharedConnection::is_held_up() const {
@@ -248,10 +248,10 @@ bool SharedUpstream::may_send(Member& member, Access access) {
   return false;
 }
 
-void SharedUpstream::send(Member& member, std::string_view command) {
+void SharedUpstream::send(Member& member, std::string_view bytes, std::uint32_t commands) {
   Slot& slot = slots_[member.slot_];
-  ++slot.in_flight;
-  slot.connection->send(member.slot_, command);
+  slot.in_flight += commands;
+  slot.connection->send(member.slot_, bytes, commands);
 }
 
 // For somebody who is owed nothing, and of which access it is; null: wait. Without a login a

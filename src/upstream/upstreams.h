@@ -143,7 +143,7 @@ class SharedConnection final : boost::noncopyable, GreetedConnection::Owner {
   // For a lost connection: none of these replies will come.
   std::vector<Run> take_runs();
 
-  void send(std::uint32_t slot, std::string_view command);
+  void send(std::uint32_t slot, std::string_view bytes, std::uint32_t commands);
   void update_reading();
 
   bool is_open() const { return connection_ != nullptr; }
@@ -236,8 +236,8 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
   // Whether a command may be sent now. Else the member hears on_shared_progress() when it should
   // ask again.
   [[nodiscard]] bool may_send(Member& member, Access access);
-  // One whole command with one reply, after may_send().
-  void send(Member& member, std::string_view command);
+  // Whole commands with one reply each, after may_send().
+  void send(Member& member, std::string_view bytes, std::uint32_t commands);
   std::uint32_t in_flight(const Member& member) const { return slots_[member.slot_].in_flight; }
   // Whether the member wants its replies now.
   void set_reading(Member& member, bool reading);

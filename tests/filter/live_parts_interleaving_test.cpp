@@ -70,9 +70,22 @@ class LivePartsInterleaved : public ::testing::Test {
     LiveFilter& b;
   };
 
-  // The verdicts of all interleavings of a look-up of key 7 with the steps that `steps_of` gives.
+  // The verdicts of all interleavings of a look-up of key 7 with the steps that `steps_of` gives,
+  // by itself and in a batch.
   static std::map<Finding, int> findings(const std::function<Steps(World&)>& steps_of) {
     std::map<Finding, int> all;
+    for (const bool is_batch : {false, true}) {
+      find_in_all_orders(steps_of, is_batch, all);
+    }
+    return all;
+  }
+
+ private:
+  static constexpr int kReadsMax = 16;  // more than a look-up in three parts has
+
+  static void find_in_all_orders(const std::function<Steps(World&)>& steps_of,
+                                 bool is_batch,
+                                 std::map<Finding, int>& all) {
     std::vector<int> before;  // of each of the writer's steps: how many the reader has made
     do {
       World world;
@@ -87,13 +100,17 @@ class LivePartsInterleaved : public ::testing::Test {
       };
       int read = 0;
       write_until(read);
-      ++all[world.parts.find_in_steps("7", kNow, [&] { write_until(++read); })];
+      const auto step = [&] { write_until(++read); };
+      std::array<Finding, 1> found{};
+      const bool is_found =
+          is_batch && world.parts.find_many_in_steps(std::array{world.parts.hash("7")},
+                                                     std::array{std::optional<std::uint64_t>(7)},
+                                                     kNow,
+                                                     found,
+                                                     step);
+      ++all[is_found ? found[0] : world.parts.find_in_steps("7", kNow, step)];
     } while (next(before));
-    return all;
   }
-
- private:
-  static constexpr int kReadsMax = 16;  // more than a look-up in three parts has
 
   // The next of the ascending sequences; false behind the last.
   static bool next(std::vector<int>& before) {
@@ -211,6 +228,19 @@ TEST_F(LivePartsInterleaved,
             [&world] { World::prove({&world.a}); },
             [&world] { World::publish(*world.parts.add("c"), {"7"}); },
             [&world] { World::prove({world.parts.add("c")}); }};
+  });
+  EXPECT_EQ(seen.count(Finding::absent), 0U);
+  EXPECT_GT(seen.at(Finding::may_exist), 10);
+}
+
+TEST_F(LivePartsInterleaved, a_row_that_comes_before_a_proof_is_not_absent_by_it) {
+  const auto seen = findings([](World& world) -> Steps {
+    world.parts.remove("b");
+    World::publish(world.a, {});
+    World::expire({&world.a});
+    return {[&world] { world.a.insert(world.parts.hash("7")); },
+            [&world] { World::prove({&world.a}); },
+            [&world] { World::publish(world.a, {"7"}); }};
   });
   EXPECT_EQ(seen.count(Finding::absent), 0U);
   EXPECT_GT(seen.at(Finding::may_exist), 10);

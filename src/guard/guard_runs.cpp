@@ -1,0 +1,133 @@
+// Runs of reads: what one read of the socket brings of a pipeline is judged together. What does not
+// depend on the key is asked once; keys are matched and hashed, and looked up as one batch.
+//
+// Why that hides no more than judge() does. All commands of a run have arrived before the first of
+// them is judged, and of each key the same is read in the same order (KeyJudge::judge_together(),
+// filter/parts_lookup.h): other keys' reads come in between, as if the worker were slow. Between
+// two commands of a run is nothing of their client's that could change an answer: its writes, what
+// changes its state, and all that is no such read end it.
+#include <array>
+
+#include "guard/guard.h"
+#include "redis/missing_reply.h"
+
+namespace cuckooguard::guard {
+
+RunDecision Guard::judge_run(const Question& question, Arguments keys) {
+  effects_.clear();
+  const redis::UserAccess* const access = access_of_read(question);
+  if (access == nullptr || question.redis.slots) {
+    return {};
+  }
+  const Client& client = question.client;
+  const Reader reader{.db = client.db(),
+                      .access = *access,
+                      .now = question.now,
+                      .read_at = question.proof.read_at,
+                      .writes = client.writes(),
+                      .is_tolerated = true,
+                      .command = redis::command_index(question.command)};
+  keyspace::Lookup first = parts_.keyspace.match(keys.front(), identity_);
+  if (first.kind == keyspace::Lookup::Kind::unguarded) {
+    return {.commands = collect_unguarded(keys)};
+  }
+  const std::optional<std::string_view> reply = reply_of_run(question, first.ns);
+  if (!reply || !judge_.may_judge_together(first, reader)) {
+    return {};
+  }
+  collect_guarded(first, keys);
+  if (run_.size < 2 || !judge_.judge_together(run_, reader)) {
+    return {};
+  }
+  RunDecision decision{.reply = *reply};
+  for (; decision.commands < run_.size; ++decision.commands) {
+    if (run_.verdicts[decision.commands] != Verdict::absent) {
+      continue;
+    }
+    if (draws_sample(run_.ns, question.redis)) {
+      is_sample_drawn_ = true;  // it is judged by itself
+      break;
+    }
+    decision.answered |= std::uint64_t{1} << decision.commands;
+  }
+  return decision;
+}
+
+// What an absent key is answered with, whichever it is. Nothing: such commands are judged one by
+// one.
+std::optional<std::string_view> Guard::reply_of_run(const Question& question, std::uint32_t ns) {
+  const redis::Command& command = question.command;
+  switch (command.role) {
+    case redis::Role::get:
+      return absent_reply(ns, question.client.version(), question.now);
+    case redis::Role::exists:
+      return kNoneExists;
+    case redis::Role::read:
+      break;
+    default:
+      return std::nullopt;
+  }
+  const redis::KeyIndexes keys = redis::key_indexes(command, question.arguments);
+  const auto reply = redis::missing_reply(command, question.arguments);
+  if (!reply || keys.first != 1 || keys.end != 2 || keys.also != 0) {
+    return std::nullopt;
+  }
+  return redis::bytes_of(*reply, question.arguments.size(), question.client.version(), reply_);
+}
+
+std::size_t Guard::collect_unguarded(Arguments keys) {
+  run_.is_guarded = false;
+  run_.size = 1;
+  while (run_.size < keys.size() && parts_.keyspace.match(keys[run_.size], identity_).kind ==
+                                        keyspace::Lookup::Kind::unguarded) {
+    ++run_.size;
+  }
+  return run_.size;
+}
+
+void Guard::collect_guarded(keyspace::Lookup found, Arguments keys) {
+  const filter::LiveParts& filter = *parts_.namespaces[found.ns].filter;
+  const std::uint32_t template_index = found.template_index;
+  run_.is_guarded = true;
+  run_.ns = found.ns;
+  run_.size = 0;
+  do {
+    run_.hashes[run_.size] = filter.hash(found.identity);
+    run_.numbers[run_.size] = found.number;
+    if (++run_.size == keys.size()) {
+      return;
+    }
+    found = parts_.keyspace.match_like(template_index, keys[run_.size], identity_);
+  } while (found.kind != keyspace::Lookup::Kind::unguarded &&
+           found.template_index == template_index);
+}
+
+void Guard::carried_out_run(const Question& question, Arguments keys) {
+  if (!run_.is_guarded) {
+    for (const std::string_view key : keys) {
+      counters_.unguarded_keys.add();
+      unguarded_shapes_.see(counters_.unguarded_keys.value(), key);
+    }
+    return;
+  }
+  const GuardedNamespace& space = parts_.namespaces[run_.ns];
+  const bool is_noted = !space.may_enforce || !space.absent_reply.is_nil();
+  std::array<std::uint32_t, kVerdicts> counts{};
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    ++counts[static_cast<std::size_t>(run_.verdicts[i])];
+    if (is_noted && run_.verdicts[i] == Verdict::absent) {
+      space.filter->note_absent(
+          run_.hashes[i], question.proof.read_at, keys[i], filter::AbsentReads::Kind::lag);
+    }
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] != 0) {
+      namespace_counters_[run_.ns]->of(static_cast<Verdict>(i)).add(counts[i]);
+    }
+  }
+  counters_.guarded_keys.add(keys.size());
+  counters_.answered.add(counts[static_cast<std::size_t>(Verdict::absent)]);
+  tell_traffic_of_run(question, keys);
+}
+
+}  // namespace cuckooguard::guard
