@@ -371,11 +371,19 @@ class Guard {
   bool has_room_for(std::size_t bytes, std::size_t room);
   bool may_do_anything(const Question& question);
   void may_change_all(const Question& question);
-  KeyVerdict judge(std::string_view key, const Read& read);
+  struct Judged {
+    std::string_view key;
+    std::optional<std::uint64_t> number;  // as keyspace::Lookup::number
+  };
+  keyspace::Lookup match(std::string_view key);  // until the next two
+  KeyVerdict judge(const keyspace::Lookup& found, std::string_view key, const Read& read);
+  KeyVerdict judge(std::string_view key, const Read& read) { return judge(match(key), key, read); }
+  void judge_all(Arguments keys, const Read& read);
+  void note_judged(const KeyVerdict& judged, const Judged& what, const Read& read);
   void miss_proof(const KeyVerdict& judged, const Question& question);
   void note_hold(const KeyVerdict& judged, const Question& question);
   void note_absences(TimePoint read_at, TimePoint now);
-  void sample_traffic(const KeyVerdict& judged, const KeyJudge::Sought& sought, const Read& read);
+  void sample_traffic(const KeyVerdict& judged, const Judged& what, const Read& read);
   void tell_traffic_of_run(const Question& question, Arguments keys);
   void tell_traffic(TimePoint now);
   void note_expiry(const redis::Expiry& expiry, const GuardedNamespace& space, TimePoint now) const;
@@ -465,6 +473,7 @@ class Guard {
   std::vector<std::string_view> passing_;  // command name and keys of `request_`
   std::vector<std::optional<std::string_view>> elements_;
   std::vector<AbsentKey> absent_keys_;
+  std::vector<KeyVerdict> verdicts_;           // of an MGET's keys
   std::uint64_t sample_ = 0x9e3779b97f4a7c15;  // xorshift; no secret
   bool is_sample_drawn_ = false;               // the next absent key is of the sample
   std::uint64_t until_traffic_ = 1;            // guarded keys until the next that Traffic sees

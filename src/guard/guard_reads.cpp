@@ -200,16 +200,18 @@ void Guard::look_ahead(const Question& question,
   }
 }
 
-KeyVerdict Guard::judge(std::string_view key, const Read& read) {
+keyspace::Lookup Guard::match(std::string_view key) {
   const keyspace::Lookup* const ahead = ahead_.find(key);
-  const keyspace::Lookup found = ahead ? *ahead : parts_.keyspace.match(key, identity_);
+  return ahead ? *ahead : parts_.keyspace.match(key, identity_);
+}
+
+KeyVerdict Guard::judge(const keyspace::Lookup& found, std::string_view key, const Read& read) {
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     effects_.unguarded.push_back(key);
     return {};
   }
   const KeyVerdict judged{.verdict = judge_.verdict({found, key}, read.reader), .ns = found.ns};
-  effects_.count(counters_.guarded_keys);
-  effects_.count(namespace_counters_[found.ns]->of(judged.verdict));
+  note_judged(judged, {.key = key, .number = found.number}, read);
   const GuardedNamespace& space = parts_.namespaces[found.ns];
   if (judged.verdict == Verdict::tolerated ||
       (judged.verdict == Verdict::fresh_id && space.is_strict())) {
@@ -218,13 +220,18 @@ KeyVerdict Guard::judge(std::string_view key, const Read& read) {
   if (judged.verdict == Verdict::unproven) {
     miss_proof(judged, read.question);
   }
-  if (--until_traffic_ == 0) [[unlikely]] {
-    sample_traffic(judged, {found, key}, read);
-  }
   if (read.question.proof.was_held) {
     note_hold(judged, read.question);
   }
   return judged;
+}
+
+void Guard::note_judged(const KeyVerdict& judged, const Judged& what, const Read& read) {
+  effects_.count(counters_.guarded_keys);
+  effects_.count(namespace_counters_[judged.ns]->of(judged.verdict));
+  if (--until_traffic_ == 0) [[unlikely]] {
+    sample_traffic(judged, what, read);
+  }
 }
 
 void Guard::miss_proof(const KeyVerdict& judged, const Question& question) {
@@ -375,12 +382,10 @@ Decision Guard::decide_mget(const Read& read) {
   absent_keys_.clear();
   std::size_t bytes = 0;  // that are kept for the reply, or make it
   bool may_be_load = false;
+  judge_all(arguments.subspan(1), read);
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::string_view key = arguments[i];
-    if (i + 1 < arguments.size()) {
-      ahead_.look(arguments[i + 1], parts_.keyspace, parts_.namespaces);
-    }
-    const KeyVerdict found = judge(key, read);
+    const KeyVerdict found = verdicts_[i - 1];
     if (found.verdict == Verdict::absent && !is_sampled(found.ns, read)) {
       const std::string_view reply = absent_reply(found.ns, read.version(), read.reader.now);
       elements_.emplace_back(reply);

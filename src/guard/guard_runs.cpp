@@ -97,9 +97,39 @@ void Guard::collect_guarded(keyspace::Lookup found, Arguments keys) {
     if (++run_.size == keys.size()) {
       return;
     }
-    found = parts_.keyspace.match_like(template_index, keys[run_.size], identity_);
+    found = parts_.keyspace.match(keys[run_.size], identity_);
   } while (found.kind != keyspace::Lookup::Kind::unguarded &&
            found.template_index == template_index);
+}
+
+// The keys of one command, into `verdicts_`: those of one template in a row together, where that may
+// be.
+void Guard::judge_all(Arguments keys, const Read& read) {
+  verdicts_.clear();
+  while (verdicts_.size() < keys.size()) {
+    const Arguments left = keys.subspan(verdicts_.size());
+    const keyspace::Lookup first = match(left.front());
+    if (first.kind == keyspace::Lookup::Kind::unguarded ||
+        !judge_.may_judge_together(first, read.reader)) {
+      if (left.size() > 1) {
+        ahead_.look(left[1], parts_.keyspace, parts_.namespaces);
+      }
+      verdicts_.push_back(judge(first, left.front(), read));
+      continue;
+    }
+    collect_guarded(first, left.first(std::min(left.size(), KeyRun::kMax)));
+    if (!judge_.judge_together(run_, read.reader)) {
+      verdicts_.push_back(judge(left.front(), read));
+      continue;
+    }
+    for (std::size_t i = 0; i < run_.size; ++i) {
+      verdicts_.push_back({.verdict = run_.verdicts[i], .ns = run_.ns});
+      note_judged(verdicts_.back(), {.key = left[i], .number = run_.numbers[i]}, read);
+      if (run_.verdicts[i] == Verdict::absent) {
+        effects_.absences.push_back({.ns = run_.ns, .hash = run_.hashes[i], .key = left[i]});
+      }
+    }
+  }
 }
 
 void Guard::carried_out_run(const Question& question, Arguments keys) {

@@ -4,14 +4,12 @@
 namespace cuckooguard::guard {
 
 // If the read is carried out as it was judged.
-void Guard::sample_traffic(const KeyVerdict& judged,
-                           const KeyJudge::Sought& sought,
-                           const Read& read) {
+void Guard::sample_traffic(const KeyVerdict& judged, const Judged& what, const Read& read) {
   until_traffic_ = next_distance(Traffic::kEvery);
   if (Traffic* const traffic = parts_.namespaces[judged.ns].counts->traffic.get()) {
     effects_.seen.push_back({.traffic = *traffic,
-                             .read = {.key = sought.key,
-                                      .number = sought.found.number,
+                             .read = {.key = what.key,
+                                      .number = what.number,
                                       .is_absent = is_absent(judged.verdict),
                                       .from = read.question.client.network()}});
   }

@@ -42,6 +42,7 @@ std::string_view without_trailing_spaces(std::string_view text) noexcept;
 // Room for one identity that cannot be a view of the key: one per thread that calls
 // Keyspace::match, allocated once, so that matching never allocates. What it holds is overwritten
 // by the next call.
+// It also knows which template claimed a key last, with which the next match begins.
 // Limit: kKeyBytesMax, the longest key that is guarded at all, plus a length before each value.
 class IdentityBuffer {
  public:
@@ -52,6 +53,8 @@ class IdentityBuffer {
   std::string rendered_key;
   std::string row_identity;
   std::string key_identity;
+
+  std::uint32_t likely_template = 0;  // may be of another keyspace, or none
 
  private:
   static constexpr std::size_t kBytes = kKeyBytesMax + kPlaceholdersMax * sizeof(std::uint32_t);

@@ -186,6 +186,9 @@ std::expected<Keyspace, std::vector<KeyspaceError>> Keyspace::build(
   }
   result.find_makers();
   result.index_ = TemplateIndex(result.templates_);
+  for (std::uint32_t i = 0; i < result.routes_.size(); ++i) {
+    result.routes_[i].is_alone = result.index_.is_alone(i);
+  }
   return result;
 }
 
@@ -220,6 +223,7 @@ void Keyspace::add_space(NamespaceTemplates from) {
     space.may_split =
         space.may_split || (placeholders.back().rest &&
                             std::ranges::any_of(before_last, is_folded, &Placeholder::type));
+    route.is_in_key = space.types.size() == 1 && !space.has_folded;
     routes_.push_back(route);
     templates_.push_back(std::move(key_template));
   }
@@ -271,6 +275,12 @@ Lookup Keyspace::match(std::string_view key, IdentityBuffer& scratch) const noex
     return result;
   }
   TemplateValues values;
+  if (const std::uint32_t likely = scratch.likely_template;
+      likely < templates_.size() && routes_[likely].is_alone &&
+      templates_[likely].fit(key, values) == TemplateFit::whole) {
+    claim(likely, key, values, scratch, result);
+    return result;
+  }
   Findings found;
   const auto try_template = [&](std::uint32_t template_index) {
     const Route& route = routes_[template_index];
@@ -308,25 +318,12 @@ Lookup Keyspace::match(std::string_view key, IdentityBuffer& scratch) const noex
     found.template_index = *found.impossible_by;
     templates_[found.template_index].fit_behind_prefix(key, values);
   }
+  scratch.likely_template = found.template_index;
   claim(found.template_index, key, values, scratch, result);
   if (!found.whole) {
     result.kind = Lookup::Kind::impossible;
     result.number.reset();
   }
-  return result;
-}
-
-Lookup Keyspace::match_like(std::uint32_t template_index,
-                            std::string_view key,
-                            IdentityBuffer& scratch) const noexcept {
-  const KeyTemplate& like = templates_[template_index];
-  TemplateValues values;
-  if (!index_.is_alone(template_index) || key.size() > kKeyBytesMax ||
-      like.fit(key, values) != TemplateFit::whole) {
-    return match(key, scratch);
-  }
-  Lookup result;
-  claim(template_index, key, values, scratch, result);
   return result;
 }
 
@@ -340,7 +337,8 @@ void Keyspace::claim(std::uint32_t template_index,
   result.kind = Lookup::Kind::guarded;
   result.ns = route.ns;
   result.template_index = template_index;
-  result.identity = identity_in_key(route, key, values, scratch);
+  result.identity = route.is_in_key ? values.text(key, route.placeholder_of[0])
+                                    : identity_in_key(route, key, values, scratch);
   if (space.is_integer && values.has_number) {
     result.number.emplace(values.number);
   }

@@ -224,10 +224,6 @@ class Keyspace {
   // The template with the longest literal prefix wins among those whose shape the key has; but what
   // a namespace with canonical keys cannot have is left to shorter prefixes.
   Lookup match(std::string_view key, IdentityBuffer& scratch) const noexcept;
-  // The same, quicker if this template claims the key.
-  Lookup match_like(std::uint32_t template_index,
-                    std::string_view key,
-                    IdentityBuffer& scratch) const noexcept;
 
   // The templates, but the one that claims the key, by which a row can have such a key: usually
   // none.
@@ -305,6 +301,8 @@ class Keyspace {
   };
   struct Route {  // beside each template: whose it is, and where the identity's values are
     std::uint32_t ns = 0;
+    bool is_alone = false;   // TemplateIndex::is_alone()
+    bool is_in_key = false;  // the identity is one value, as the key has it
     std::array<std::uint8_t, kPlaceholdersMax> placeholder_of{};  // per identity column
     Loss loss = Loss::none;
     std::uint32_t makers_begin = 0;

@@ -285,9 +285,36 @@ bool ReplyOrder::relay(std::string_view bytes) {
         continue;
       }
     }
-    bytes.remove_prefix(relay_piece(bytes, well_formed));
+    const std::size_t strings = relay_strings(bytes);
+    bytes.remove_prefix(strings > 0 ? strings : relay_piece(bytes, well_formed));
   }
   return false;
+}
+
+// Those at the front that are whole, and relayed unchanged.
+std::size_t ReplyOrder::relay_strings(std::string_view bytes) {
+  const bool is_relay = is_drained() || entries_[head_].kind == Kind::relay;
+  if (bytes.front() != '$' || within_reply_ || state_->subscriptions().any() || observed() > 0 ||
+      (rewritten_ && rewritten_->is_expecting()) || (leading_replies_ == 0 && !is_relay)) {
+    return 0;
+  }
+  const std::uint64_t most = leading_replies_ > 0 ? leading_replies_
+                             : is_drained()       ? 0
+                                                  : entries_[head_].amount;
+  const resp::ReplyFramer::Strings strings = framer_.take_strings(bytes, most);
+  if (strings.count == 0) {
+    return 0;
+  }
+  output_->append(bytes.substr(0, strings.bytes));
+  if (leading_replies_ > 0) {
+    leading_replies_ -= strings.count;
+    plain_relayed_ += strings.count;
+  } else {
+    entries_[head_].amount -= strings.count;  // emit_ready() takes it out
+  }
+  ended_ += strings.count;
+  state_->replied_to(ended_, false, framer_.is_null() && strings.count == 1);
+  return strings.bytes;
 }
 
 bool ReplyOrder::relay_whole(std::string_view bytes, std::uint32_t replies) {

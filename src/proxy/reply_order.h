@@ -333,6 +333,7 @@ class ReplyOrder {
   void pop();
   void count_held() { held_.set(waiting_bytes() + entries() * sizeof(Entry)); }
   void emit_ready();
+  std::size_t relay_strings(std::string_view bytes);
   std::size_t relay_piece(std::string_view bytes, bool& well_formed);
   bool begin_reply(char first);
   void on_reply_end(char type);

@@ -73,6 +73,29 @@ ReplyFramer::Piece ReplyFramer::next(std::string_view input) {
           .malformed = state_ == State::malformed};
 }
 
+ReplyFramer::Strings ReplyFramer::take_strings(std::string_view input, std::uint64_t most) {
+  Strings strings;
+  if (state_ != State::between) {
+    return strings;
+  }
+  const char* const end = input.data() + input.size();
+  const char* at = input.data();
+  while (strings.count < most && at != end && *at == '$') {
+    bool is_null = false;
+    const char* const after = fast_text_end(at, end, is_null);
+    if (after == nullptr) {
+      break;
+    }
+    strings.longest = std::max(strings.longest, static_cast<std::size_t>(after - at));
+    ++strings.count;
+    at = after;
+    is_null_ = is_null;
+  }
+  strings.bytes = static_cast<std::size_t>(at - input.data());
+  type_ = strings.count > 0 ? '$' : type_;
+  return strings;
+}
+
 // Of the values at the front, those of the usual kinds that are all there, without a state between
 // their bytes. Returns where the careful way has to go on.
 inline const char* ReplyFramer::take_usual(const char* at, const char* end) {

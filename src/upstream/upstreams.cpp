@@ -134,6 +134,18 @@ void SharedConnection::take(std::string_view bytes) {
     owner_.on_replies(slot, front, std::exchange(replies, 0));
   };
   while (size < bytes.size() && connection_) {
+    const auto strings = owes()
+                             ? framer_.take_strings(bytes.substr(size), runs_[first_run_].replies)
+                             : resp::ReplyFramer::Strings{};
+    if (strings.count > 0) {
+      const std::uint32_t slot = runs_[first_run_].slot;
+      size += strings.bytes;
+      replies += strings.count;
+      if (replies_have_ended(strings.count, strings.longest) || size == bytes.size()) {
+        hand_on_front(slot);
+      }
+      continue;
+    }
     const resp::ReplyFramer::Piece piece = framer_.next(bytes.substr(size));
     const bool is_push = framer_.type() == '>';
     if (piece.malformed || (!is_push && !owes())) {
@@ -152,7 +164,7 @@ void SharedConnection::take(std::string_view bytes) {
     size += piece.bytes;
     replies += is_usual ? 1 : 0;
     reply_bytes_ += piece.bytes;
-    const bool ends_run = piece.ends && reply_has_ended();
+    const bool ends_run = piece.ends && replies_have_ended(1, std::exchange(reply_bytes_, 0));
     if (!is_usual || ends_run || size == bytes.size()) {
       hand_on_front(slot);
     }
@@ -161,11 +173,12 @@ void SharedConnection::take(std::string_view bytes) {
 
 // Of the run at the head. Before it is handed on: the client may send more, or leave. Whether it
 // was the run's last.
-bool SharedConnection::reply_has_ended() {
+bool SharedConnection::replies_have_ended(std::uint32_t replies, std::size_t bytes) {
   Run& run = runs_[first_run_];
   has_answered_ = true;
-  owner_.on_reply_end(run.slot, std::exchange(reply_bytes_, 0));
-  if (--run.replies > 0) {
+  owner_.on_reply_end(run.slot, replies, bytes);
+  run.replies -= replies;
+  if (run.replies > 0) {
     return false;
   }
   ++first_run_;
@@ -417,12 +430,13 @@ void SharedUpstream::on_replies(std::uint32_t slot, std::string_view bytes, std:
   }
 }
 
-void SharedUpstream::on_reply_end(std::uint32_t number, std::size_t bytes) {
+void SharedUpstream::on_reply_end(std::uint32_t number, std::uint32_t replies, std::size_t bytes) {
   Slot& slot = slots_[number];
   if (bytes > SharedConnection::kLargeReply) {
     slot.large_reply = loop_.now();
   }
-  if (--slot.in_flight == 0 && slot.member == nullptr) {
+  slot.in_flight -= replies;
+  if (slot.in_flight == 0 && slot.member == nullptr) {
     free_slots_.push_back(number);
   }
 }
@@ -500,7 +514,7 @@ void SharedUpstream::refuse(const std::vector<SharedConnection::Run>& runs,
                             const std::string& error) {
   for (const SharedConnection::Run& run : runs) {
     for (std::uint32_t reply = 0; reply < run.replies; ++reply) {
-      on_reply_end(run.slot, error.size());
+      on_reply_end(run.slot, 1, error.size());
       on_replies(run.slot, error, 0);
     }
   }

@@ -107,8 +107,8 @@ class SharedConnection final : boost::noncopyable, GreetedConnection::Owner {
     // Of replies to this slot: all that there is, in the worker's read buffer. `replies` > 0: just
     // so many whole ones, none of them an error. 0: a piece, or an error.
     virtual void on_replies(std::uint32_t slot, std::string_view bytes, std::uint32_t replies) = 0;
-    // Before the end of it is handed on. `bytes`: how long the reply was.
-    virtual void on_reply_end(std::uint32_t slot, std::size_t bytes) = 0;
+    // Before the end of them is handed on. `bytes`: of the longest reply.
+    virtual void on_reply_end(std::uint32_t slot, std::uint32_t replies, std::size_t bytes) = 0;
     // It can take commands, bytes have moved, or there is room again: waiting members may ask
     // again.
     virtual void on_progress(SharedConnection& connection) = 0;
@@ -168,7 +168,7 @@ class SharedConnection final : boost::noncopyable, GreetedConnection::Owner {
   void on_upstream_lost() override { lose(); }
 
   void take(std::string_view bytes);
-  bool reply_has_ended();
+  bool replies_have_ended(std::uint32_t replies, std::size_t bytes);
   void lose();
 
   io::Loop& loop_;
@@ -276,7 +276,7 @@ class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
 
   // SharedConnection::Owner
   void on_replies(std::uint32_t slot, std::string_view bytes, std::uint32_t replies) override;
-  void on_reply_end(std::uint32_t slot, std::size_t bytes) override;
+  void on_reply_end(std::uint32_t slot, std::uint32_t replies, std::size_t bytes) override;
   void on_progress(SharedConnection& connection) override;
   void on_lost(SharedConnection& connection, bool was_up, const std::string& refusal) override;
   bool wants_replies(std::uint32_t slot) const override { return slots_[slot].wants_replies; }
