@@ -379,7 +379,9 @@ class Guard {
   KeyVerdict judge(const keyspace::Lookup& found, std::string_view key, const Read& read);
   KeyVerdict judge(std::string_view key, const Read& read) { return judge(match(key), key, read); }
   void judge_all(Arguments keys, const Read& read);
-  void note_judged(const KeyVerdict& judged, const Judged& what, const Read& read);
+  void note_run(Arguments keys, const Read& read);
+  template <typename Count>
+  void count_run(std::size_t keys, const Count& count);
   void miss_proof(const KeyVerdict& judged, const Question& question);
   void note_hold(const KeyVerdict& judged, const Question& question);
   void note_absences(TimePoint read_at, TimePoint now);

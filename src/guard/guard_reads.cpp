@@ -211,7 +211,11 @@ KeyVerdict Guard::judge(const keyspace::Lookup& found, std::string_view key, con
     return {};
   }
   const KeyVerdict judged{.verdict = judge_.verdict({found, key}, read.reader), .ns = found.ns};
-  note_judged(judged, {.key = key, .number = found.number}, read);
+  effects_.count(counters_.guarded_keys);
+  effects_.count(namespace_counters_[found.ns]->of(judged.verdict));
+  if (--until_traffic_ == 0) [[unlikely]] {
+    sample_traffic(judged, {.key = key, .number = found.number}, read);
+  }
   const GuardedNamespace& space = parts_.namespaces[found.ns];
   if (judged.verdict == Verdict::tolerated ||
       (judged.verdict == Verdict::fresh_id && space.is_strict())) {
@@ -224,14 +228,6 @@ KeyVerdict Guard::judge(const keyspace::Lookup& found, std::string_view key, con
     note_hold(judged, read.question);
   }
   return judged;
-}
-
-void Guard::note_judged(const KeyVerdict& judged, const Judged& what, const Read& read) {
-  effects_.count(counters_.guarded_keys);
-  effects_.count(namespace_counters_[judged.ns]->of(judged.verdict));
-  if (--until_traffic_ == 0) [[unlikely]] {
-    sample_traffic(judged, what, read);
-  }
 }
 
 void Guard::miss_proof(const KeyVerdict& judged, const Question& question) {

@@ -122,14 +122,38 @@ void Guard::judge_all(Arguments keys, const Read& read) {
       verdicts_.push_back(judge(left.front(), read));
       continue;
     }
-    for (std::size_t i = 0; i < run_.size; ++i) {
-      verdicts_.push_back({.verdict = run_.verdicts[i], .ns = run_.ns});
-      note_judged(verdicts_.back(), {.key = left[i], .number = run_.numbers[i]}, read);
-      if (run_.verdicts[i] == Verdict::absent) {
-        effects_.absences.push_back({.ns = run_.ns, .hash = run_.hashes[i], .key = left[i]});
-      }
+    note_run(left.first(run_.size), read);
+  }
+}
+
+// As judge() does of each key.
+void Guard::note_run(Arguments keys, const Read& read) {
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    verdicts_.push_back({.verdict = run_.verdicts[i], .ns = run_.ns});
+    if (run_.verdicts[i] == Verdict::absent) {
+      effects_.absences.push_back({.ns = run_.ns, .hash = run_.hashes[i], .key = keys[i]});
+    }
+    if (--until_traffic_ == 0) [[unlikely]] {
+      sample_traffic(verdicts_.back(), {.key = keys[i], .number = run_.numbers[i]}, read);
     }
   }
+  count_run(keys.size(),
+            [this](Counter& counter, std::uint64_t amount) { effects_.count(counter, amount); });
+}
+
+// The first ones, by verdict.
+template <typename Count>
+void Guard::count_run(std::size_t keys, const Count& count) {
+  std::array<std::uint32_t, kVerdicts> counts{};
+  for (const Verdict verdict : std::span(run_.verdicts).first(keys)) {
+    ++counts[static_cast<std::size_t>(verdict)];
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] != 0) {
+      count(namespace_counters_[run_.ns]->of(static_cast<Verdict>(i)), counts[i]);
+    }
+  }
+  count(counters_.guarded_keys, keys);
 }
 
 void Guard::carried_out_run(const Question& question, Arguments keys) {
@@ -142,21 +166,17 @@ void Guard::carried_out_run(const Question& question, Arguments keys) {
   }
   const GuardedNamespace& space = parts_.namespaces[run_.ns];
   const bool is_noted = !space.may_enforce || !space.absent_reply.is_nil();
-  std::array<std::uint32_t, kVerdicts> counts{};
+  std::uint64_t answered = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    ++counts[static_cast<std::size_t>(run_.verdicts[i])];
-    if (is_noted && run_.verdicts[i] == Verdict::absent) {
+    const bool is_answered = run_.verdicts[i] == Verdict::absent;
+    answered += is_answered ? 1 : 0;
+    if (is_answered && is_noted) {
       space.filter->note_absent(
           run_.hashes[i], question.proof.read_at, keys[i], filter::AbsentReads::Kind::lag);
     }
   }
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] != 0) {
-      namespace_counters_[run_.ns]->of(static_cast<Verdict>(i)).add(counts[i]);
-    }
-  }
-  counters_.guarded_keys.add(keys.size());
-  counters_.answered.add(counts[static_cast<std::size_t>(Verdict::absent)]);
+  count_run(keys.size(), [](Counter& counter, std::uint64_t amount) { counter.add(amount); });
+  counters_.answered.add(answered);
   tell_traffic_of_run(question, keys);
 }
 

@@ -93,7 +93,11 @@ struct Effects {
     std::string_view key;
   };
 
-  std::vector<Counter*> counts;
+  struct Count {
+    Counter* counter;
+    std::uint64_t amount;
+  };
+  std::vector<Count> counts;
   std::vector<std::string_view> unguarded;  // keys
   std::vector<Tolerance*> tolerated;
   std::vector<Hold> holds;
@@ -105,10 +109,12 @@ struct Effects {
   };
   std::vector<Seen> seen;
 
-  void count(Counter& counter) { counts.push_back(&counter); }
+  void count(Counter& counter, std::uint64_t amount = 1) {
+    counts.push_back({.counter = &counter, .amount = amount});
+  }
   void apply_counts() const {
-    for (Counter* const counter : counts) {
-      counter->add();
+    for (const Count& count : counts) {
+      count.counter->add(count.amount);
     }
   }
   void note_hold(HoldRecord& record, bool is_proven) {

@@ -294,6 +294,9 @@ std::expected<KeyTemplate, TemplateError> KeyTemplate::parse(std::string_view te
   result.text_ = text;
   result.literal_prefix_ = std::move(parser.prefix);
   result.placeholders_ = std::move(parser.placeholders);
+  result.is_one_value_ = result.placeholders_.size() == 1 &&
+                         result.placeholders_[0].literal_after.empty() &&
+                         !result.placeholders_[0].wildcard;
   return result;
 }
 
@@ -303,7 +306,18 @@ TemplateFit KeyTemplate::fit(std::string_view key, TemplateValues& values) const
 
 TemplateFit KeyTemplate::fit_behind_prefix(std::string_view key,
                                            TemplateValues& values) const noexcept {
-  return fit_values(key, 1, values);
+  if (!is_one_value_) {
+    return fit_values(key, 1, values);
+  }
+  const Placeholder& only = placeholders_[0];
+  const std::string_view value = key.substr(literal_prefix_.size());
+  if (value.empty() || (!only.rest && std::memchr(value.data(), ':', value.size()) != nullptr)) {
+    return TemplateFit::none;
+  }
+  values.has_number = false;
+  values.parts[0] = {static_cast<std::uint32_t>(literal_prefix_.size()),
+                     static_cast<std::uint32_t>(value.size())};
+  return judge(only.type, value, values);
 }
 
 // Inlined, so that matching does not pay for `bytes_min`.

@@ -150,6 +150,7 @@ class KeyTemplate {
   std::string text_;
   std::string literal_prefix_;
   std::vector<Placeholder> placeholders_;
+  bool is_one_value_ = false;  // behind the prefix, as of most templates
 };
 
 }  // namespace cuckooguard::keyspace

@@ -252,6 +252,11 @@ void ReplyOrder::promise(std::unique_ptr<guard::PromisedReply> reply) {
 }
 
 void ReplyOrder::add_local(std::string_view bytes) {
+  append_local(bytes);
+  count_held();
+}
+
+void ReplyOrder::append_local(std::string_view bytes) {
   local_.append(bytes);
   const auto size = static_cast<std::uint32_t>(bytes.size());
   if (!is_drained() && entries_.back().kind == Kind::local) {
@@ -259,7 +264,6 @@ void ReplyOrder::add_local(std::string_view bytes) {
   } else {
     entries_.push_back({Kind::local, size});
   }
-  count_held();
 }
 
 void ReplyOrder::expect_anything() {
@@ -531,7 +535,7 @@ void ReplyOrder::expect_merged_reply(std::span<const std::optional<std::string_v
                       static_cast<std::uint32_t>(from_redis)});
   for (std::size_t i = 0; i < elements.size(); ++i) {
     if (const auto& element = elements[i]) {
-      add_local(*element);
+      append_local(*element);
     } else if (!absent_keys.empty() && absent_keys.front().element == i) {
       expect_absent_key_reply(absent_keys.front());
       absent_keys = absent_keys.subspan(1);
@@ -544,6 +548,7 @@ void ReplyOrder::expect_merged_reply(std::span<const std::optional<std::string_v
   // What comes later must not join the last part: an error in place of the array drops the parts
   // alone.
   entries_.push_back({Kind::relay, 0});
+  count_held();
 }
 
 std::size_t ReplyOrder::relay_merge_header(std::string_view bytes, bool& well_formed) {

@@ -330,6 +330,7 @@ class ReplyOrder {
   ObservedReplies& observe();
   void add_relay(std::size_t count);
   void add_local(std::string_view bytes);
+  void append_local(std::string_view bytes);
   void pop();
   void count_held() { held_.set(waiting_bytes() + entries() * sizeof(Entry)); }
   void emit_ready();

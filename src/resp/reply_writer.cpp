@@ -13,16 +13,12 @@ constexpr std::string_view kLineEnd = "\r\n";
 
 template <std::integral Number>
 void append_number_line(std::string& out, char type, Number number) {
-  if (number >= 0 && number <= 9) {
-    const std::array<char, 4> line{type, static_cast<char>('0' + number), '\r', '\n'};
-    out.append(line.data(), line.size());
-    return;
-  }
-  // Sign, digits10 + 1 digits, and the type in front.
-  std::array<char, std::numeric_limits<Number>::digits10 + 3> line{type};
-  const auto written = std::to_chars(line.data() + 1, line.data() + line.size(), number);
-  out.append(line.data(), written.ptr);
-  out.append(kLineEnd);
+  // Sign, digits10 + 1 digits, the type in front, and the line's end.
+  std::array<char, std::numeric_limits<Number>::digits10 + 3 + kLineEnd.size()> line;
+  line[0] = type;
+  char* end = std::to_chars(line.data() + 1, line.data() + line.size(), number).ptr;
+  end += kLineEnd.copy(end, kLineEnd.size());
+  out.append(line.data(), end);
 }
 
 void append_text_line(std::string& out, char type, std::string_view text) {
