@@ -161,7 +161,7 @@ void OwnCommands::add(std::unique_ptr<CommandServer> server) {
 
 template <class Takes>
 const OwnCommands::Served* OwnCommands::first_of(std::string_view name, Takes takes) const {
-  if (!may_be_own(name)) {
+  if (!may_find(name)) {
     return nullptr;
   }
   const std::vector<Served>& all = served_[letter_of(name)];

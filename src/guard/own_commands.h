@@ -219,8 +219,12 @@ class OwnCommands : boost::noncopyable {
 
   // Null: it is Redis's. Most names are told apart by first letter and length.
   const Served* find(Arguments arguments, TimePoint now) const {
-    return arguments.empty() || !may_be_own(arguments.front()) ? nullptr
-                                                               : find_taken(arguments, now);
+    return arguments.empty() || !may_find(arguments.front()) ? nullptr : find_taken(arguments, now);
+  }
+  // Whether find() may find a command of this name, whatever its keys are.
+  bool may_find(std::string_view name) const {
+    return !name.empty() &&
+           ((lengths_[letter_of(name)] >> std::min(name.size(), kLengthMax)) & 1U) != 0;
   }
   OwnDecision serve(const Served& served,
                     Arguments arguments,
@@ -245,10 +249,6 @@ class OwnCommands : boost::noncopyable {
 
   static std::size_t letter_of(std::string_view name) {
     return static_cast<unsigned char>(name.front()) % kLetters;
-  }
-  bool may_be_own(std::string_view name) const {
-    return !name.empty() &&
-           ((lengths_[letter_of(name)] >> std::min(name.size(), kLengthMax)) & 1U) != 0;
   }
   const Served* find_taken(Arguments arguments, TimePoint now) const;
   template <class Takes>

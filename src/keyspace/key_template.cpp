@@ -297,11 +297,9 @@ std::expected<KeyTemplate, TemplateError> KeyTemplate::parse(std::string_view te
   result.is_one_value_ = result.placeholders_.size() == 1 &&
                          result.placeholders_[0].literal_after.empty() &&
                          !result.placeholders_[0].wildcard;
+  result.is_one_text_ = result.is_one_value_ && !result.placeholders_[0].rest &&
+                        result.placeholders_[0].type == ValueType::text;
   return result;
-}
-
-TemplateFit KeyTemplate::fit(std::string_view key, TemplateValues& values) const noexcept {
-  return key.starts_with(literal_prefix_) ? fit_behind_prefix(key, values) : TemplateFit::none;
 }
 
 TemplateFit KeyTemplate::fit_behind_prefix(std::string_view key,

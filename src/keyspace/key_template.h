@@ -31,6 +31,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <expected>
 #include <optional>
 #include <span>
@@ -116,7 +117,20 @@ class KeyTemplate {
   std::span<const Placeholder> placeholders() const { return placeholders_; }
 
   // `values` is whole if the result is not `none`. Keys have less than 4 GiB.
-  TemplateFit fit(std::string_view key, TemplateValues& values) const noexcept;
+  TemplateFit fit(std::string_view key, TemplateValues& values) const noexcept {
+    const std::size_t begin = literal_prefix_.size();
+    if (!is_one_text_) {
+      return key.starts_with(literal_prefix_) ? fit_behind_prefix(key, values) : TemplateFit::none;
+    }
+    if (key.size() <= begin || std::memcmp(key.data(), literal_prefix_.data(), begin) != 0 ||
+        std::memchr(key.data() + begin, ':', key.size() - begin) != nullptr) {
+      return TemplateFit::none;
+    }
+    values.has_number = false;
+    values.parts[0] = {static_cast<std::uint32_t>(begin),
+                       static_cast<std::uint32_t>(key.size() - begin)};
+    return TemplateFit::whole;
+  }
   // The same for a key that is known to begin with the literal prefix.
   TemplateFit fit_behind_prefix(std::string_view key, TemplateValues& values) const noexcept;
 
@@ -150,7 +164,9 @@ class KeyTemplate {
   std::string text_;
   std::string literal_prefix_;
   std::vector<Placeholder> placeholders_;
-  bool is_one_value_ = false;  // behind the prefix, as of most templates
+  // Behind the prefix, as of most templates.
+  bool is_one_value_ = false;
+  bool is_one_text_ = false;
 };
 
 }  // namespace cuckooguard::keyspace

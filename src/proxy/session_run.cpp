@@ -17,7 +17,7 @@ std::size_t Session::take_run(guard::Question& first,
                               std::string_view raw,
                               std::string_view behind) {
   if (!guard::Guard::judges(first) || first.arguments.size() != 2 || held_ || input_.is_ahead() ||
-      state_.is_silent()) {
+      state_.is_silent() || worker_.own_commands.may_find(first.arguments[0])) {
     return 0;
   }
   std::array<resp::AlikeCommand, guard::KeyRun::kMax> commands;

@@ -123,7 +123,15 @@ void check_row(const Keyspace& keyspace, std::uint32_t ns, std::string_view byte
 
 void check_key(const Keyspace& keyspace, std::string_view key) {
   IdentityBuffer scratch;
+  scratch.likely_template = kTemplatesTried;  // none
   const Lookup found = keyspace.match(key, scratch);
+  for (std::uint32_t last = 0; last < kTemplatesTried; ++last) {
+    IdentityBuffer other;
+    other.likely_template = last;
+    const Lookup again = keyspace.match(key, other);
+    require(again.kind == found.kind && again.ns == found.ns && again.number == found.number &&
+            again.template_index == found.template_index && again.identity == found.identity);
+  }
   if (found.kind != Lookup::Kind::guarded) {
     return;
   }

@@ -650,6 +650,28 @@ MUTANTS = [
     ("proxy", "redis_lost_takes_the_nil_with_it", "a client that waits has no reply when Redis is lost",
      [(SESSION, "void Session::on_upstream_lost() {\n  give_up_miss();", "void Session::on_upstream_lost() {"),
       ("src/proxy/session_held.cpp", "  give_up_miss();\n  if (phase_ >= Phase::ending) {\n    return;\n  }\n  phase_", "  if (phase_ >= Phase::ending) {\n    return;\n  }\n  phase_")]),
+    # Runs: reads that are judged together
+    ("filter", "a_batch_asks_for_freshness_last", "a row that came before a proof is absent by it, among other keys",
+     [("src/filter/parts_lookup.h", "    if (!freshness.has(live) || !is_still(*set)) {\n      std::ranges::fill", "    if (!is_still(*set)) {\n      std::ranges::fill"),
+      ("src/filter/parts_lookup.h", "    if (live.isolated() != nullptr) {\n      return false;", "    if (live.isolated() != nullptr || !freshness.has(live)) {\n      return false;")]),
+    ("filter", "a_batch_knows_no_isolated_rows", "a row with several identities is absent among other keys",
+     [("src/filter/parts_lookup.h", "    if (live.isolated() != nullptr) {\n      return false;", "    if (set->sole == nullptr) {\n      return false;")]),
+    ("guard", "runs_pass_by_the_overlay", "a key just written is absent among other keys",
+     [(JUDGE, ": space.overlay->holds(overlaid[i]) ? Verdict::overlaid", ": keys.size == 0 ? Verdict::overlaid")]),
+    ("guard", "runs_pass_by_writes_in_flight", "a client's own write is absent among other keys",
+     [(JUDGE, "reader.access.may(reader.command, found.ns) && !has_writes &&", "reader.access.may(reader.command, found.ns) &&")]),
+    ("guard", "runs_of_another_database", "keys of another database are answered, among others",
+     [(JUDGE, "space.db == reader.db && reader.access.may(reader.command, found.ns) && !has_writes", "reader.access.may(reader.command, found.ns) && !has_writes")]),
+    ("guard", "runs_go_on_with_other_templates", "a key is looked up in another namespace's filter",
+     [("src/guard/guard_runs.cpp", "found.template_index == template_index);", "found.template_index + template_index >= 0);")]),
+    ("proxy", "runs_are_not_bounded_in_flight", "one client's pipeline may take all of a shared connection",
+     [("src/proxy/session_run.cpp", "std::min<std::size_t>(commands.size(), route_.room())", "commands.size()")]),
+    ("proxy", "runs_count_what_is_left", "commands that wait are counted twice",
+     [("src/proxy/session_run.cpp", "carried_out_run(first, std::span(keys).first(done))", "carried_out_run(first, std::span(keys).first(run.commands))")]),
+    ("proxy", "runs_are_answered_without_room", "a client that does not read makes the guard keep what it answers",
+     [("src/proxy/session_run.cpp", "  if (room < reply.size()) {\n    return 0;\n  }\n", "")]),
+    ("resp", "another_command_is_taken_for_alike", "a command is taken for another one",
+     [("src/resp/request_scanner.cpp", "std::memcmp(at, head, front) == 0 && at[front] == '$'", "std::memcmp(at, head, 4) == 0 && at[front] == '$'")]),
 ]
 
 

@@ -1,5 +1,7 @@
 // Pipelines of reads: taken together or one by one, Redis and the client see the same bytes.
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -152,6 +154,31 @@ TEST_F(SessionRunTest, no_more_is_answered_than_there_is_room_for) {
   EXPECT_EQ(forwarded, pipeline.substr(kNils * get("user:500").size()));
 }
 
+// As the guard serves EXISTS of filters that applications fill.
+class ExistsOfOneKey final : public guard::CommandServer {
+ public:
+  explicit ExistsOfOneKey(guard::Guard& guard) : CommandServer(guard, kRows) {}
+  bool takes(const guard::CommandRow& /*row*/,
+             guard::Guard::Arguments arguments,
+             guard::TimePoint /*now*/) override {
+    return arguments.size() == 2 && arguments[1] == "user:501";
+  }
+
+ private:
+  static constexpr std::array kRows{
+      guard::CommandRow{"EXISTS", 2, 2, guard::Needs::nothing, [](const guard::Call& call) {
+                          return call.integer(7);
+                        }}};
+};
+
+TEST_F(SessionRunTest, of_a_command_that_the_guard_may_serve_each_key_is_looked_at) {
+  shop_.commands->add(std::make_unique<ExistsOfOneKey>(*shop_.guard));
+  connect_both();
+  client_says(command("EXISTS", "user:500") + command("EXISTS", "user:501") +
+              command("EXISTS", "user:502"));
+  EXPECT_EQ(client_.read(), ":0\r\n:7\r\n:0\r\n");
+}
+
 class SharedRunTest : public SharingClients {};
 
 TEST_F(SharedRunTest, no_more_are_in_flight_than_may_be) {
@@ -165,9 +192,11 @@ TEST_F(SharedRunTest, no_more_are_in_flight_than_may_be) {
   }
   send(a, pipeline);
   EXPECT_EQ(redis_got(0), pipeline.substr(0, 5 * get("user:1").size()));
+  EXPECT_EQ(shop_.count(GuardedShop::kUsers, guard::Verdict::may_exist), 5U);
   redis_sends(0, replies.substr(0, 3 * 7));
   EXPECT_EQ(redis_got(0), pipeline.substr(5 * get("user:1").size(), 3 * get("user:1").size()));
   EXPECT_EQ(got(a), replies.substr(0, 3 * 7));
+  EXPECT_EQ(shop_.count(GuardedShop::kUsers, guard::Verdict::may_exist), 8U);
 }
 
 TEST_F(SharedRunTest, every_client_has_its_own) {

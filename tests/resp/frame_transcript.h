@@ -49,12 +49,18 @@ class FrameRecorder {
     while (consumed < input.size() && usable()) {
       const std::string_view rest = input.substr(consumed);
       const bool at_boundary = framer_.at_reply_boundary();
+      ReplyFramer quick = framer_;
+      const ReplyFramer::Strings strings = quick.take_strings(rest, 1);
       const ReplyFramer::Piece piece = framer_.next(rest);
       demand(piece.bytes <= rest.size(), "consumed more than there is");
       demand(piece.begins == at_boundary, "a reply begins where one ended");
       demand(piece.bytes == rest.size() || piece.ends || piece.malformed, "all bytes are taken");
       demand(!(piece.ends && piece.malformed), "malformed replies do not end");
       demand(piece.ends == framer_.at_reply_boundary(), "boundaries are known");
+      demand(strings.count == 0 ||
+                 (piece.ends && piece.bytes == strings.bytes && strings.longest == strings.bytes &&
+                  framer_.type() == '$' && quick.is_null() == framer_.is_null()),
+             "a string taken quickly is a whole reply");
       if (!transcript_.broken_promise.empty()) {
         break;
       }
