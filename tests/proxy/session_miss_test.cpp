@@ -304,7 +304,7 @@ TEST_F(SessionMissTest, a_namespace_in_observe_holds_nothing) {
 TEST_F(SessionMissTest, it_waits_though_nothing_is_known_of_redis) {
   shop_.facts.publish(shop_.facts.epoch(), {.availability = redis::Availability::loading});
   miss();
-  EXPECT_EQ(client_.read(), "");
+  ASSERT_EQ(client_.read(), "");
   wake(Misses::Next::take);
   EXPECT_EQ(client_.read(), kNone);
   client_says("*1\r\n$5\r\nMULTI\r\n");
