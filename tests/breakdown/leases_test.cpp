@@ -246,6 +246,30 @@ TEST_F(LeasesTest, a_database_that_has_become_slow_is_learned_from_what_comes_la
   }
   EXPECT_GT(leases_->now().usual, 50ms);
   EXPECT_FALSE(addresses_->is_off(addresses_->connect(kHere), leases_->hash("a"), now_));
+  begin({.hold = 100ms, .lease = 50ms});
+  EXPECT_FALSE(miss(0, "a"));
+  EXPECT_TRUE(miss(1, "a"));
+  now_ += 50ms;
+  EXPECT_EQ(next(1), Next::take);
+  now_ += 10ms;
+  write(0, "a");
+  EXPECT_EQ(leases_->now().usual, 60ms) << "from the first nil";
+}
+
+TEST_F(LeasesTest, only_so_many_outcomes_of_a_key_are_open) {
+  begin({.hold = 500ms, .lease = 20ms});
+  EXPECT_FALSE(miss(0, "a"));
+  for (int i = 1; i < kClients; ++i) {
+    EXPECT_TRUE(miss(i, "a"));
+  }
+  for (int i = 1; i < kClients; ++i) {
+    now_ += 20ms;
+    EXPECT_EQ(next(i), Next::take);
+  }
+  now_ += 20ms;
+  static_assert(kClients == Leases::kPastMax + Addresses::kOutcomesLeast);
+  write(0, "b");
+  EXPECT_TRUE(addresses_->is_off(addresses_->connect(kHere), leases_->hash("a"), now_));
 }
 
 TEST_F(LeasesTest, who_never_sets_takes_no_lease_any_more) {
@@ -295,7 +319,34 @@ TEST_F(LeasesTest, a_pool_that_has_no_connection_for_its_set_waits_no_more) {
   EXPECT_FALSE(miss(1, "a"));
 }
 
+TEST_F(LeasesTest, anothers_set_just_after_a_wait_starves_nobody) {
+  begin({.hold = 20ms, .lease = 500ms});
+  const auto writer = connect(kElsewhere);
+  const auto second = connect(kElsewhere);
+  const std::uint64_t key = leases_->hash("a");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(miss(0, "a"));
+    EXPECT_TRUE(miss(1, "a"));
+    now_ += 20ms;
+    EXPECT_EQ(next(1), Next::take);
+    now_ += 1ms;
+    leases_->written(key, writer.get(), true, now_);
+  }
+  EXPECT_FALSE(miss(0, "a"));
+  EXPECT_TRUE(writer->missed(*leases_, {key, "a"}, May::wait, now_));
+}
+
 TEST_F(LeasesTest, one_that_has_waited_in_vain_and_loads_quickly_itself_is_not_starved) {
+  for (int i = 0; i < 3; ++i) {
+    begin({.hold = 20ms, .lease = 500ms});
+    teach(4ms);
+    EXPECT_FALSE(miss(0, "a"));
+    EXPECT_TRUE(miss(1, "a"));
+    now_ += 20ms;
+    EXPECT_EQ(next(1), Next::take);
+    now_ += 4ms;
+    write(1, "a");
+  }
   begin({.hold = 20ms, .lease = 500ms, .max_concurrent_misses = 1});
   teach(4ms);
   EXPECT_FALSE(miss(7, "busy"));
@@ -529,6 +580,14 @@ TEST_F(SharedLeasesTest, an_answer_that_comes_when_all_is_over_is_of_no_use) {
   EXPECT_TRUE(miss(0, "a"));
   write(1, "a");
   EXPECT_FALSE(answer(Answer::ours));
+  const auto slow = connect(kElsewhere);
+  begin_shared({.lease = 50ms});
+  EXPECT_TRUE(slow->missed(*leases_, {leases_->hash("a"), "a"}, May::wait, now_));
+  answer(Answer::failed);
+  now_ += 50ms;
+  EXPECT_TRUE(miss(0, "a"));
+  write(1, "a");
+  EXPECT_FALSE(answer(Answer::ours)) << "although its key is remembered for another one's SET";
 }
 
 TEST_F(SharedLeasesTest, what_cannot_be_asked_is_loaded_by_one_client_of_this_guards) {

@@ -150,6 +150,38 @@ TEST_F(SessionMissTest, nobody_waits_beyond_the_time) {
   EXPECT_EQ(client_.read(), kNone);
 }
 
+TEST_F(SessionMissTest, who_is_woken_and_has_to_wait_on_is_let_go_in_time) {
+  miss();
+  pass(loop_, milliseconds(50));
+  wake(Misses::Next::wait);
+  EXPECT_EQ(client_.read(), "");
+  pass(loop_, milliseconds(55));
+  EXPECT_EQ(client_.read(), kNone);
+}
+
+TEST_F(SessionMissTest, of_a_key_that_nobody_loads_any_more_the_nil_leaves) {
+  miss();
+  wake(Misses::Next::ask);
+  shop_.spaces[guard::GuardedShop::kUsers].loads = nullptr;
+  redis_says(kNone);
+  EXPECT_EQ(client_.read(), kNone);
+  EXPECT_EQ(loads_->ends, std::vector{Misses::End::let_go});
+}
+
+TEST_F(SessionMissTest, the_null_of_resp3_is_a_miss) {
+  client_says(kGet);
+  redis_says("_\r\n");
+  EXPECT_EQ(client_.read(), "");
+  EXPECT_EQ(loads_->missed, std::vector{key()});
+}
+
+TEST_F(SessionMissTest, before_what_redis_says_unasked_the_nil_leaves) {
+  miss();
+  redis_says("-ERR goodbye\r\n");
+  EXPECT_TRUE(client_.read().starts_with(kNone));
+  EXPECT_EQ(loads_->ends, std::vector{Misses::End::let_go});
+}
+
 TEST_F(SessionMissTest, the_clients_next_byte_frees_it) {
   miss();
   client_says("*");
@@ -269,6 +301,14 @@ TEST_F(SessionMissTest, a_client_that_sends_no_more_has_its_nil) {
   EXPECT_EQ(client_.read(), kNone);
 }
 
+TEST_F(SessionMissTest, one_that_had_finished_before_does_not_wait) {
+  client_says(kGet);
+  client_.finish();
+  pass(loop_, milliseconds(1));
+  redis_says(kNone);
+  EXPECT_EQ(client_.read(), kNone);
+}
+
 TEST_F(SessionMissTest, who_has_gone_waits_no_more) {
   miss();
   client_.reset();
@@ -284,6 +324,14 @@ TEST_F(SessionMissTest, a_draining_guard_gives_the_nil) {
   pass(loop_, milliseconds(5));
   EXPECT_EQ(client_.read(), kNone);
   EXPECT_TRUE(client_.at_end());
+}
+
+TEST_F(SessionMissTest, while_the_guard_drains_nobody_begins_to_wait) {
+  client_says(kGet);
+  loop_.as_batch([&] { clients_.drain([] {}); });
+  pass(loop_, milliseconds(1));
+  redis_says(kNone);
+  EXPECT_EQ(client_.read(), kNone);
 }
 
 TEST_F(SessionMissTest, when_redis_is_lost_the_nil_leaves_before_the_end) {
