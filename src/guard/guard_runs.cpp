@@ -102,8 +102,8 @@ void Guard::collect_guarded(keyspace::Lookup found, Arguments keys) {
            found.template_index == template_index);
 }
 
-// The keys of one command, into `verdicts_`: those of one template in a row together, where they may
-// be judged so.
+// The keys of one command, into `verdicts_`: together those of one template in a row, where they
+// may be judged so.
 void Guard::judge_all(Arguments keys, const Read& read) {
   verdicts_.clear();
   while (verdicts_.size() < keys.size()) {
