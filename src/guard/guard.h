@@ -375,9 +375,8 @@ class Guard {
     std::string_view key;
     std::optional<std::uint64_t> number;  // as keyspace::Lookup::number
   };
-  keyspace::Lookup match(std::string_view key);  // until the next two
-  KeyVerdict judge(const keyspace::Lookup& found, std::string_view key, const Read& read);
-  KeyVerdict judge(std::string_view key, const Read& read) { return judge(match(key), key, read); }
+  keyspace::Lookup match(std::string_view key);
+  KeyVerdict judge(std::string_view key, const Read& read);
   void judge_all(Arguments keys, const Read& read);
   void note_run(Arguments keys, const Read& read);
   template <typename Count>

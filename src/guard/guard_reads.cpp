@@ -205,7 +205,8 @@ keyspace::Lookup Guard::match(std::string_view key) {
   return ahead ? *ahead : parts_.keyspace.match(key, identity_);
 }
 
-KeyVerdict Guard::judge(const keyspace::Lookup& found, std::string_view key, const Read& read) {
+KeyVerdict Guard::judge(std::string_view key, const Read& read) {
+  const keyspace::Lookup found = match(key);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     effects_.unguarded.push_back(key);
     return {};

@@ -108,13 +108,13 @@ void Guard::judge_all(Arguments keys, const Read& read) {
   verdicts_.clear();
   while (verdicts_.size() < keys.size()) {
     const Arguments left = keys.subspan(verdicts_.size());
-    const keyspace::Lookup first = match(left.front());
+    const keyspace::Lookup first = match(left.front());  // until look()
     if (first.kind == keyspace::Lookup::Kind::unguarded ||
         !judge_.may_judge_together(first, read.reader)) {
       if (left.size() > 1) {
         ahead_.look(left[1], parts_.keyspace, parts_.namespaces);
       }
-      verdicts_.push_back(judge(first, left.front(), read));
+      verdicts_.push_back(judge(left.front(), read));
       continue;
     }
     collect_guarded(first, left.first(std::min(left.size(), KeyRun::kMax)));

@@ -81,6 +81,8 @@ class OutputQueue {
 
   void append(std::string_view bytes);
 
+  // Pieces for one write: chunks are large, and most queues have one.
+  static constexpr std::size_t kPiecesAtOnce = 16;
   // The front of the queue as pieces to write, at most as many as `pieces` has room for. Valid
   // until the next change.
   std::span<const std::string_view> front(std::span<std::string_view> pieces) const;

@@ -61,7 +61,7 @@ class Transport : boost::noncopyable {
   // At most kPiecesMax pieces are looked at. After `would_block` the next one begins with the same
   // bytes.
   virtual Transfer write(std::span<const std::string_view> pieces) = 0;
-  static constexpr std::size_t kPiecesMax = 16;
+  static constexpr std::size_t kPiecesMax = 64;
 
   // Tells the peer that nothing more will be sent; reading goes on.
   virtual void finish_writing() = 0;

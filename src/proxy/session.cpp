@@ -402,7 +402,7 @@ void Session::flush() {
   if (phase_ == Phase::ended) {
     return;
   }
-  std::array<std::string_view, io::Transport::kPiecesMax> pieces;
+  std::array<std::string_view, io::OutputQueue::kPiecesAtOnce> pieces;
   while (!output_.is_empty()) {
     const io::Transfer transfer = client_->write(output_.front(pieces));
     if (transfer.status == io::Status::would_block) {

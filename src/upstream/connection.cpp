@@ -91,7 +91,7 @@ void Connection::flush() {
   if (state_ != State::up) {
     return;
   }
-  std::array<std::string_view, io::Transport::kPiecesMax> pieces;
+  std::array<std::string_view, io::OutputQueue::kPiecesAtOnce> pieces;
   bool progress = false;
   while (!output_.is_empty()) {
     const io::Transfer transfer = transport_->write(output_.front(pieces));

@@ -181,6 +181,49 @@ TEST(GuardRuns, are_judged_as_their_reads_would_be_one_by_one) {
   EXPECT_GT(together, 20 * kRuns / 2) << "most are judged together";
 }
 
+// An MGET is a run of its own.
+TEST(GuardRuns, the_keys_of_an_mget_are_judged_as_by_gets) {
+  for (std::uint64_t seed = 1; seed <= kRuns && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    GuardedShop by_get;
+    GuardedShop by_mget;
+    for (GuardedShop* const shop : {&by_get, &by_mget}) {
+      arrange(Random(seed), *shop);
+      for (GuardedNamespace& space : shop->spaces) {
+        space.verify_sample = 0;
+        space.tolerance->set_rate(0);
+      }
+    }
+    std::vector<std::string> texts{"MGET"};
+    const std::uint64_t alike = random.one_in(3) ? 1 : 10;
+    for (std::uint64_t i = 1 + random.below(80); i > 0; --i) {
+      texts.push_back(random.one_in(alike) ? some_key(random)
+                                           : "user:" + std::to_string(random.below(130)));
+    }
+    const std::vector<std::string_view> words(texts.begin(), texts.end());
+    std::string request;
+    std::vector<std::string_view> passing{words[0]};
+    for (const std::string_view key : std::span(words).subspan(1)) {
+      const Outcome outcome = one(by_get, "GET", key);
+      if (outcome.action != Action::answer) {
+        passing.push_back(key);
+      }
+    }
+    resp::append_command(request, passing);
+    const Decision decision = by_mget.decide(words);
+    EXPECT_EQ(decision.action,
+              passing.size() == 1              ? Action::answer
+              : passing.size() == words.size() ? Action::forward
+                                               : Action::merge);
+    if (decision.action == Action::merge) {
+      EXPECT_EQ(decision.request, request);
+    }
+    EXPECT_EQ(counts(by_mget)[1], counts(by_get)[1]);
+    EXPECT_EQ(counts(by_mget)[2], counts(by_get)[2]);
+  }
+}
+
 TEST(GuardRuns, the_log_finds_what_they_have_hidden) {
   GuardedShop shop;
   const std::vector<std::string_view> keys{"item:fig", "item:plum", "item:apple"};
