@@ -15,6 +15,7 @@ namespace cuckooguard::guard {
 
 RunDecision Guard::judge_run(const Question& question, Arguments keys) {
   effects_.clear();
+  run_.is_guarded = false;  // the one before may have been of a namespace that is no more
   const redis::UserAccess* const access = access_of_read(question);
   if (access == nullptr || question.redis.slots) {
     return {};

@@ -31,6 +31,9 @@ std::size_t Session::take_run(guard::Question& first,
       std::span(commands).first(count), keys.begin(), &resp::AlikeCommand::argument);
   first.proof.read_at = times_.of(raw.size());
   const guard::RunDecision run = worker_.guard.judge_run(first, std::span(keys).first(count));
+  if (run.commands == 0) {
+    return 0;
+  }
   std::size_t done = 0;
   std::size_t bytes = 0;
   while (done < run.commands && phase_ < Phase::ending) {
