@@ -207,9 +207,10 @@ void RedisLeases::Link::finish(const Ask& ask, Answer answer, bool is_taken) {
   }
 }
 
+// Over another connection, if the one is lost by which it was taken: others wait for it.
 void RedisLeases::Link::release(std::string_view name, int db) {
   const auto lease = lease_key(name);
-  if (lease && connection_ && connect(db)) {
+  if (lease && connect(db)) {
     send({"DEL", *lease}, [this](std::string_view reply) { is_refused(reply, "DEL"); });
   }
 }

@@ -128,6 +128,16 @@ TEST_F(RedisLeasesTest, one_guard_loads_and_the_other_hears_of_it) {
   EXPECT_EQ(told(), "");
 }
 
+TEST_F(RedisLeasesTest, one_whose_connection_is_lost_meanwhile_is_released_over_another) {
+  Guard one(kSettings, connect());
+  load(one);
+  redis_.call({"CLIENT", "KILL", "TYPE", "normal"});
+  ASSERT_TRUE(
+      eventually([&] { return redis_.info("clients", "connected_clients") == "1"; }));  // who asks
+  one.write(0, "a");
+  EXPECT_TRUE(eventually([&] { return redis_.call({"EXISTS", kLease}) == ":0\r\n"; }));
+}
+
 TEST_F(RedisLeasesTest, when_the_loading_client_goes_the_other_guard_takes_over) {
   Guard one(kSettings, connect());
   Guard other(kSettings, connect());

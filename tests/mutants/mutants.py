@@ -633,6 +633,8 @@ MUTANTS = [
      [("src/breakdown/leases.h", "late_loads_ + asked_ < settings_", "late_loads_ + asked_ <= settings_")]),
     ("breakdown", "late_loads_free_their_place", "who loads longer than its lease lets one more load",
      [("src/breakdown/leases.h", "leased_ + late_loads_ +", "leased_ +")]),
+    ("breakdown", "a_lost_connection_keeps_its_leases", "others wait for a lease of a guard that has lost its connection",
+     [("src/breakdown/redis_leases.cpp", "if (lease && connect(db)) {", "if (lease && connection_ && connect(db)) {")]),
     ("proxy", "misses_of_a_redis_unknown_leave", "after a restart of Redis, empty, all clients load",
      [("src/guard/guard_reads.cpp", "return {.may_be_load = reads_loads(question)};", "return {};")]),
     ("load", "pipelined_misses_wait", "a miss behind which others are in flight waits",
