@@ -355,6 +355,7 @@ class Session final : public io::Disposable,
     now_ = worker_.loop.now();
     times_.begin(now_);
     open_lane_.reset();
+    may_take_runs_ = true;
   }
   void take(std::string_view input);
   bool take_one(std::string_view input, std::size_t& consumed);
@@ -447,7 +448,8 @@ class Session final : public io::Disposable,
   std::optional<redis::Lane> open_lane_;
   Phase phase_ = Phase::open;
   bool may_wait_for_proof_ = true;
-  bool is_draining_ = false;  // to end where the client's commands do, by a farewell
+  bool may_take_runs_ = true;  // in this read of the socket none has been looked for in vain
+  bool is_draining_ = false;   // to end where the client's commands do, by a farewell
   bool output_over_limit_ = false;
   bool upstream_over_limit_ = false;
   Writing writing_ = Writing::at_rest;

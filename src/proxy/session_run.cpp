@@ -16,8 +16,9 @@ namespace cuckooguard::proxy {
 std::size_t Session::take_run(guard::Question& first,
                               std::string_view raw,
                               std::string_view behind) {
-  if (!guard::Guard::judges(first) || first.arguments.size() != 2 || held_ || input_.is_ahead() ||
-      state_.is_silent() || worker_.own_commands.may_find(first.arguments[0])) {
+  if (!may_take_runs_ || !guard::Guard::judges(first) || first.arguments.size() != 2 || held_ ||
+      input_.is_ahead() || state_.is_silent() ||
+      worker_.own_commands.may_find(first.arguments[0])) {
     return 0;
   }
   std::array<resp::AlikeCommand, guard::KeyRun::kMax> commands;
@@ -32,6 +33,7 @@ std::size_t Session::take_run(guard::Question& first,
   first.proof.read_at = times_.of(raw.size());
   const guard::RunDecision run = worker_.guard.judge_run(first, std::span(keys).first(count));
   if (run.commands == 0) {
+    may_take_runs_ = false;  // to look for one behind each command would take long
     return 0;
   }
   std::size_t done = 0;
