@@ -121,7 +121,8 @@ class PartsLookup {
     }
     step_();
     for (std::size_t i = 0; i < findings.size(); ++i) {
-      const bool is_fresh_id = numbers[i] && live.is_fresh_id(*numbers[i]);
+      const std::optional<std::uint64_t>& number = numbers[i];
+      const bool is_fresh_id = number && live.is_fresh_id(*number);
       findings[i] = is_fresh_id ? Finding::fresh_id : Finding::absent;
     }
     step_();

@@ -199,55 +199,48 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
 // that is behind it.
 std::size_t Session::take_command(std::string_view raw, std::string_view behind) {
   const auto arguments = worker_.arguments.views();
-  if (const auto* const served = worker_.own_commands.find(arguments, now_)) {
-    if (!input_.is_ahead()) {
-      return take_own_command(*served, raw) ? raw.size() : 0;
-    }
-    if (!served->is_of_guard()) {
-      end_when_written();  // Redis has its front: it must not have all of it
-      return raw.size();
-    }
+  const auto* const served = worker_.own_commands.find(arguments, now_);
+  if (served != nullptr && !input_.is_ahead()) {
+    return take_own_command(*served, raw) ? raw.size() : 0;
+  }
+  if (served != nullptr && !served->is_of_guard()) {
+    end_when_written();  // Redis has its front: it must not have all of it
+    return raw.size();
   }
   if (waits_for_promises()) {
     return 0;
   }
   guard::Question question = worker_.guard.ask(arguments, state_, now_);
-  if (!behind.empty()) {
-    if (const std::size_t taken = take_run(question, raw, behind); taken > 0) {
-      return taken;
-    }
-  }
-  worker_.guard.look_ahead(question, raw, behind);
-  // What the guard answers itself needs no way to Redis.
-  guard::Decision decision;
-  const bool is_judged = guard::Guard::judges(question);
-  if (is_judged) {
-    decision = judge(question, raw, behind);
-    if (decision.action == guard::Action::hold) {
-      return 0;
-    }
-    if (decision.action == guard::Action::answer) {
-      worker_.guard.carried_out(question);
-      if (held_) {
-        let_go();
-      }
-      carry_out(question, decision, raw);
-      return raw.size();
-    }
+  if (guard::Guard::judges(question)) {
+    const std::size_t taken = behind.empty() ? 0 : take_run(question, raw, behind);
+    return taken > 0 ? taken : take_read(question, raw, behind);
   }
   if (!may_leave(question)) {
     return 0;
   }
-  if (is_judged) {
-    const bool is_alone =
-        decision.may_be_load && behind.empty() && !order_.is_waiting() && !input_.is_ahead();
-    worker_.guard.carried_out(question);
-    carry_out(question, decision, raw);
-    if (is_alone) {
-      watch_for_miss(raw);
-    }
-  } else {
-    decide_and_carry_out(question, raw);
+  decide_and_carry_out(question, raw);
+  return raw.size();
+}
+
+// Its size; 0 if it is held. What the guard answers itself needs no way to Redis.
+std::size_t Session::take_read(guard::Question& question,
+                               std::string_view raw,
+                               std::string_view behind) {
+  worker_.guard.look_ahead(question, raw, behind);
+  const guard::Decision decision = judge(question, raw, behind);
+  const bool is_answered = decision.action == guard::Action::answer;
+  if (decision.action == guard::Action::hold || (!is_answered && !may_leave(question))) {
+    return 0;
+  }
+  const bool is_alone =
+      decision.may_be_load && behind.empty() && !order_.is_waiting() && !input_.is_ahead();
+  worker_.guard.carried_out(question);
+  if (is_answered && held_) {
+    let_go();
+  }
+  carry_out(question, decision, raw);
+  if (is_alone) {
+    watch_for_miss(raw);
   }
   return raw.size();
 }

@@ -360,6 +360,7 @@ class Session final : public io::Disposable,
   void take(std::string_view input);
   bool take_one(std::string_view input, std::size_t& consumed);
   std::size_t take_command(std::string_view raw, std::string_view behind);
+  std::size_t take_read(guard::Question& question, std::string_view raw, std::string_view behind);
   std::size_t take_run(guard::Question& first, std::string_view raw, std::string_view behind);
   std::size_t answer_run(const guard::Question& first, std::string_view reply, std::size_t most);
   std::size_t forward_run(const guard::Question& first,

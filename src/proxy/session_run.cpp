@@ -16,9 +16,8 @@ namespace cuckooguard::proxy {
 std::size_t Session::take_run(guard::Question& first,
                               std::string_view raw,
                               std::string_view behind) {
-  if (!may_take_runs_ || !guard::Guard::judges(first) || first.arguments.size() != 2 || held_ ||
-      input_.is_ahead() || state_.is_silent() ||
-      worker_.own_commands.may_find(first.arguments[0])) {
+  if (!may_take_runs_ || first.arguments.size() != 2 || held_ || input_.is_ahead() ||
+      state_.is_silent() || worker_.own_commands.may_find(first.arguments[0])) {
     return 0;
   }
   std::array<resp::AlikeCommand, guard::KeyRun::kMax> commands;

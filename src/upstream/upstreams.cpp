@@ -126,49 +126,64 @@ void SharedConnection::on_upstream_bytes(std::string_view bytes) {
 }
 
 void SharedConnection::take(std::string_view bytes) {
-  std::size_t size = 0;       // at the front, of one run: whole replies that are not handed on yet
-  std::uint32_t replies = 0;  // and how many
-  const auto hand_on_front = [&](std::uint32_t slot) {
-    const std::string_view front = bytes.substr(0, size);
-    bytes.remove_prefix(std::exchange(size, 0));
-    owner_.on_replies(slot, front, std::exchange(replies, 0));
-  };
-  while (size < bytes.size() && connection_) {
-    const auto strings = owes()
-                             ? framer_.take_strings(bytes.substr(size), runs_[first_run_].replies)
-                             : resp::ReplyFramer::Strings{};
-    if (strings.count > 0) {
-      const std::uint32_t slot = runs_[first_run_].slot;
-      size += strings.bytes;
-      replies += strings.count;
-      if (replies_have_ended(strings.count, strings.longest) || size == bytes.size()) {
-        hand_on_front(slot);
-      }
-      continue;
-    }
-    const resp::ReplyFramer::Piece piece = framer_.next(bytes.substr(size));
-    const bool is_push = framer_.type() == '>';
-    if (piece.malformed || (!is_push && !owes())) {
-      lose();
+  Front front{.bytes = bytes};
+  while (front.size < front.bytes.size() && connection_) {
+    if (!take_strings(front) && !take_piece(front)) {
       return;
     }
-    const bool is_usual = piece.begins && piece.ends && framer_.type() != '-' && !is_push;
-    if (!is_usual && replies > 0) {
-      hand_on_front(runs_[first_run_].slot);
-    }
-    if (is_push) {
-      bytes.remove_prefix(piece.bytes);
-      continue;
-    }
-    const std::uint32_t slot = runs_[first_run_].slot;
-    size += piece.bytes;
-    replies += is_usual ? 1 : 0;
-    reply_bytes_ += piece.bytes;
-    const bool ends_run = piece.ends && replies_have_ended(1, std::exchange(reply_bytes_, 0));
-    if (!is_usual || ends_run || size == bytes.size()) {
-      hand_on_front(slot);
-    }
   }
+}
+
+void SharedConnection::hand_on(Front& front, std::uint32_t slot) {
+  const std::string_view bytes = front.bytes.substr(0, front.size);
+  front.bytes.remove_prefix(std::exchange(front.size, 0));
+  owner_.on_replies(slot, bytes, std::exchange(front.replies, 0));
+}
+
+// False: what is next is none, or not whole.
+bool SharedConnection::take_strings(Front& front) {
+  if (!owes()) {
+    return false;
+  }
+  const Run& run = runs_[first_run_];
+  const auto strings = framer_.take_strings(front.bytes.substr(front.size), run.replies);
+  if (strings.count == 0) {
+    return false;
+  }
+  const std::uint32_t slot = run.slot;
+  front.size += strings.bytes;
+  front.replies += strings.count;
+  if (replies_have_ended(strings.count, strings.longest) || front.size == front.bytes.size()) {
+    hand_on(front, slot);
+  }
+  return true;
+}
+
+// False: it is lost.
+bool SharedConnection::take_piece(Front& front) {
+  const resp::ReplyFramer::Piece piece = framer_.next(front.bytes.substr(front.size));
+  const bool is_push = framer_.type() == '>';
+  if (piece.malformed || (!is_push && !owes())) {
+    lose();
+    return false;
+  }
+  const bool is_usual = piece.begins && piece.ends && framer_.type() != '-' && !is_push;
+  if (!is_usual && front.replies > 0) {
+    hand_on(front, runs_[first_run_].slot);
+  }
+  if (is_push) {
+    front.bytes.remove_prefix(piece.bytes);
+    return true;
+  }
+  const std::uint32_t slot = runs_[first_run_].slot;
+  front.size += piece.bytes;
+  front.replies += is_usual ? 1 : 0;
+  reply_bytes_ += piece.bytes;
+  const bool ends_run = piece.ends && replies_have_ended(1, std::exchange(reply_bytes_, 0));
+  if (!is_usual || ends_run || front.size == front.bytes.size()) {
+    hand_on(front, slot);
+  }
+  return true;
 }
 
 // Of the run at the head. Before it is handed on: the client may send more, or leave. Whether it

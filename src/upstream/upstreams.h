@@ -167,7 +167,16 @@ class SharedConnection final : boost::noncopyable, GreetedConnection::Owner {
   void on_upstream_progress() override;
   void on_upstream_lost() override { lose(); }
 
+  // At the front of what has come: replies of one run that are not handed on yet.
+  struct Front {
+    std::string_view bytes;
+    std::size_t size = 0;
+    std::uint32_t replies = 0;  // whole ones
+  };
   void take(std::string_view bytes);
+  void hand_on(Front& front, std::uint32_t slot);
+  bool take_strings(Front& front);
+  bool take_piece(Front& front);
   bool replies_have_ended(std::uint32_t replies, std::size_t bytes);
   void lose();
 
