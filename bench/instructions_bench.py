@@ -15,14 +15,15 @@ import json
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "demo"))
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+sys.path[:0] = [os.path.join(ROOT, "demo"), os.path.join(ROOT, "tests", "reliability")]
 from filters import free_port, is_listening, running  # noqa: E402
+from servers import PROGRAMS, haproxy_configuration, twemproxy_configuration  # noqa: E402
 
 CLIENTS, ROWS, VALUE = 50, 1000, "v" * 32
 MOST = 1.03  # of what is recorded
@@ -58,34 +59,6 @@ namespaces:
 """
 
 
-def haproxy_conf(redis_port, port):
-    return f"""global
-  maxconn 500
-  nbthread 1
-defaults
-  mode tcp
-  timeout connect 5s
-  timeout client 1h
-  timeout server 1h
-listen redis
-  bind 127.0.0.1:{port}
-  server redis 127.0.0.1:{redis_port}
-"""
-
-
-def twemproxy_conf(redis_port, port):
-    return f"""bench:
-  listen: 127.0.0.1:{port}
-  hash: fnv1a_64
-  distribution: ketama
-  redis: true
-  backlog: 1024
-  auto_eject_hosts: false
-  servers:
-   - 127.0.0.1:{redis_port}:1
-"""
-
-
 def predixy_conf(redis_port, port):
     return f"""Bind 127.0.0.1:{port}
 WorkerThreads 1
@@ -117,12 +90,12 @@ def targets(options, folder, redis_port):
             found[name] = ([options.guard, "--config", path], port)
     port = free_port()
     found["redis"] = (["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder], port)
-    if program := shutil.which("haproxy", path="/usr/sbin:/usr/bin"):
+    if os.path.exists(program := PROGRAMS["haproxy"]):
         port = free_port()
-        found["haproxy"] = ([program, "-db", "-f", written(f"{folder}/haproxy", haproxy_conf(redis_port, port))], port)
-    if program := shutil.which("nutcracker", path="/usr/sbin:/usr/bin"):
+        found["haproxy"] = ([program, "-db", "-f", written(f"{folder}/haproxy", haproxy_configuration(redis_port, port, 10 * CLIENTS))], port)
+    if os.path.exists(program := PROGRAMS["twemproxy"]):
         port = free_port()
-        conf = written(f"{folder}/nutcracker", twemproxy_conf(redis_port, port))
+        conf = written(f"{folder}/nutcracker", twemproxy_configuration(redis_port, port))
         found["twemproxy"] = ([program, "-c", conf, "-a", "127.0.0.1", "-s", str(free_port()), "-o", f"{folder}/nutcracker.log"], port)
     if options.predixy:
         port = free_port()

@@ -23,6 +23,35 @@ PROGRAMS = {"haproxy": "/usr/sbin/haproxy", "twemproxy": "/usr/sbin/nutcracker"}
 FIRST_ROW = 10**12  # ids of rows; those that begin with another digit are nobody's
 
 
+def haproxy_configuration(redis_port, port, most_clients, more=""):
+    """`more`: lines of its section `global`."""
+    return f"""global
+  maxconn {most_clients}
+  nbthread 1
+{more}defaults
+  mode tcp
+  timeout connect 5s
+  timeout client 1h
+  timeout server 1h
+listen redis
+  bind 127.0.0.1:{port}
+  server redis 127.0.0.1:{redis_port}
+"""
+
+
+def twemproxy_configuration(redis_port, port):
+    return f"""redis:
+  listen: 127.0.0.1:{port}
+  hash: fnv1a_64
+  distribution: ketama
+  redis: true
+  backlog: 1024
+  auto_eject_hosts: false
+  servers:
+   - 127.0.0.1:{redis_port}:1
+"""
+
+
 def arguments(*more):
     """Of each part: the guard's program, a seed, and the proxies to look at. (name, default) of its own."""
     parser = argparse.ArgumentParser()
@@ -188,32 +217,11 @@ class World:
             return self.started([*words, self.program, "--config", path, "--listen", "127.0.0.1:PORT"], name)
         port = free_port()
         if name == "haproxy":
-            path = self.write("haproxy.cfg", f"""global
-  maxconn 9000
-  nbthread 1
-  hard-stop-after 2s
-  stats socket {self.folder}/haproxy.sock level admin expose-fd listeners
-defaults
-  mode tcp
-  timeout connect 5s
-  timeout client 1h
-  timeout server 1h
-listen redis
-  bind 127.0.0.1:{port}
-  server redis 127.0.0.1:{self.redis.port}
-""")
+            more = f"  hard-stop-after 2s\n  stats socket {self.folder}/haproxy.sock level admin expose-fd listeners\n"
+            path = self.write("haproxy.cfg", haproxy_configuration(self.redis.port, port, 9000, more))
             words = [*words, PROGRAMS[name], *(["-W"] if master else []), "-db", "-f", path]
         else:
-            path = self.write("twemproxy.yml", f"""redis:
-  listen: 127.0.0.1:{port}
-  hash: fnv1a_64
-  distribution: ketama
-  redis: true
-  backlog: 1024
-  auto_eject_hosts: false
-  servers:
-   - 127.0.0.1:{self.redis.port}:1
-""")
+            path = self.write("twemproxy.yml", twemproxy_configuration(self.redis.port, port))
             words = [*words, PROGRAMS[name], "-c", path, "-a", "127.0.0.1", "-s", str(free_port()), "-o", f"{self.folder}/nutcracker.log"]
         return self.started(words, name, port)
 
