@@ -213,7 +213,7 @@ struct Decision {
 // The first commands of a run of reads of one client, of one key each, which differ in the key
 // alone.
 struct RunDecision {
-  std::size_t commands = 0;    // that are decided: 0, or at least two
+  std::size_t commands = 0;    // that are decided; 0: judge() decides the first
   std::uint64_t answered = 0;  // bit i: the i-th one, by `reply`; the others are to be forwarded
   std::string_view reply{};    // of each; valid until the next judge()
 };

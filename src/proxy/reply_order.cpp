@@ -297,14 +297,13 @@ bool ReplyOrder::relay(std::string_view bytes) {
 
 // Those at the front that are whole, and relayed unchanged.
 std::size_t ReplyOrder::relay_strings(std::string_view bytes) {
-  const bool is_relay = is_drained() || entries_[head_].kind == Kind::relay;
-  if (bytes.front() != '$' || within_reply_ || state_->subscriptions().any() || observed() > 0 ||
-      (rewritten_ && rewritten_->is_expecting()) || (leading_replies_ == 0 && !is_relay)) {
+  const bool is_relay = !is_drained() && entries_[head_].kind == Kind::relay;
+  const std::uint64_t most = leading_replies_ > 0 ? leading_replies_
+                             : is_relay           ? entries_[head_].amount
+                                                  : 0;
+  if (bytes.front() != '$' || most == 0 || !needs_no_look()) {
     return 0;
   }
-  const std::uint64_t most = leading_replies_ > 0 ? leading_replies_
-                             : is_drained()       ? 0
-                                                  : entries_[head_].amount;
   const resp::ReplyFramer::Strings strings = framer_.take_strings(bytes, most);
   if (strings.count == 0) {
     return 0;
@@ -322,8 +321,7 @@ std::size_t ReplyOrder::relay_strings(std::string_view bytes) {
 }
 
 bool ReplyOrder::relay_whole(std::string_view bytes, std::uint32_t replies) {
-  if (leading_replies_ < replies || within_reply_ || state_->subscriptions().any() ||
-      observed() > 0 || (rewritten_ && rewritten_->is_expecting())) {
+  if (leading_replies_ < replies || !needs_no_look()) {
     return false;
   }
   output_->append(bytes);

@@ -334,6 +334,11 @@ class ReplyOrder {
   void pop();
   void count_held() { held_.set(waiting_bytes() + entries() * sizeof(Entry)); }
   void emit_ready();
+  // A reply that is to be relayed leaves as it is, and changes nothing, unless it is an error.
+  bool needs_no_look() const {
+    return !within_reply_ && !state_->subscriptions().any() && observed() == 0 &&
+           !(rewritten_ && rewritten_->is_expecting());
+  }
   std::size_t relay_strings(std::string_view bytes);
   std::size_t relay_piece(std::string_view bytes, bool& well_formed);
   bool begin_reply(char first);
