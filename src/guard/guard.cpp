@@ -79,7 +79,6 @@ void Guard::adopt(const Parts& parts) {
   // Others hold references to the parts, which hold references: new ones are made in their place.
   std::destroy_at(&parts_);
   std::construct_at(&parts_, std::move(copy));
-  ahead_.forget();
   namespace_counters_.clear();
   holds_.assign(parts.namespaces.size(), {});
   effects_.clear();

@@ -74,7 +74,6 @@
 #include "guard/guarded_namespace.h"
 #include "guard/key_judge.h"
 #include "guard/key_shapes.h"
-#include "guard/keys_ahead.h"
 #include "guard/learner.h"
 #include "keyspace/keyspace.h"
 #include "redis/command_table.h"
@@ -255,14 +254,15 @@ class Guard {
   // The same for the first ones of a run: as many as can be decided together, each as judge() would
   // decide it. `question`: the first of them; `keys`: of all, at most KeyRun::kMax.
   RunDecision judge_run(const Question& question, Arguments keys);
+  // The same of writes that differ in key and value alone, which are all forwarded: their keys wait
+  // for their replies, the last of which has that number. If Client::next_has_reply().
+  void scan_writes(const Question& question,
+                   std::span<const resp::AlikeCommand> writes,
+                   std::uint64_t last_reply);
   // So many of those decided have been carried out.
   void carried_out_run(const Question& question, Arguments keys);
   // The namespace's own filters are proven since then; or there is no such namespace any more.
   bool is_proven(std::uint32_t ns, TimePoint since) const;
-
-  // Before it is decided: what is `behind` it in the same read, of which the next key may be on its
-  // way meanwhile.
-  void look_ahead(const Question& question, std::string_view command, std::string_view behind);
 
   // Whether Redis holds the client to its limits for those without a login (resp::RequestScanner).
   bool may_be_logged_out(const Client& client) { return client.may_be_logged_out(facts()); }
@@ -367,6 +367,7 @@ class Guard {
   static constexpr std::size_t kScratchBytesMax = resp::kWholeCommandBytesMax;
 
   const redis::UserAccess* access_of_read(const Question& question);
+  static Reader reader_of(const Question& question, const redis::UserAccess& access);
   bool is_for_this_node(const Question& question);
   bool has_room_for(std::size_t bytes, std::size_t room);
   bool may_do_anything(const Question& question);
@@ -375,17 +376,13 @@ class Guard {
     std::string_view key;
     std::optional<std::uint64_t> number;  // as keyspace::Lookup::number
   };
-  keyspace::Lookup match(std::string_view key);
   KeyVerdict judge(std::string_view key, const Read& read);
   void judge_all(Arguments keys, const Read& read);
-  void note_run(Arguments keys, const Read& read);
-  template <typename Count>
-  void count_run(std::size_t keys, const Count& count);
+  void note_run(Arguments keys, const Question& question);
   void miss_proof(const KeyVerdict& judged, const Question& question);
   void note_hold(const KeyVerdict& judged, const Question& question);
   void note_absences(TimePoint read_at, TimePoint now);
-  void sample_traffic(const KeyVerdict& judged, const Judged& what, const Read& read);
-  void tell_traffic_of_run(const Question& question, Arguments keys);
+  void sample_traffic(const KeyVerdict& judged, const Judged& what, const Client& client);
   void tell_traffic(TimePoint now);
   void note_expiry(const redis::Expiry& expiry, const GuardedNamespace& space, TimePoint now) const;
   void note_getex(const Question& question);
@@ -435,6 +432,7 @@ class Guard {
     bool awaits_reply = false;
     std::optional<redis::Expiry> expiry{};  // that it gives its one key, for Traffic
   };
+  Write write_of(const Question& question);
   bool scan_write(const Question& question);
   void begin_stream(const Question& question);
   void scan_chunk(const redis::Command& command,
@@ -463,7 +461,6 @@ class Guard {
   std::vector<StampedReply> stamped_replies_;  // by namespace; those without a time are not used
   Learner own_learner_;
   Learner& learner_;
-  KeysAhead ahead_;
   KeyRun run_;  // that was judged last
   keyspace::IdentityBuffer identity_;
   KeyJudge judge_{learner_, effects_, counters_.share_filled_keys};

@@ -8,7 +8,6 @@
 #include "redis/read_shape.h"
 #include "redis/slot.h"
 #include "resp/reply_writer.h"
-#include "resp/request_scanner.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -102,16 +101,7 @@ Decision Guard::decide_read(const Question& question, std::size_t room) {
   if (access == nullptr || !is_for_this_node(question) || !has_room_for(1, room)) {
     return {.may_be_load = reads_loads(question)};
   }
-  const Client& client = question.client;
-  const Read read{.question = question,
-                  .room = room,
-                  .reader = {.db = client.db(),
-                             .access = *access,
-                             .now = question.now,
-                             .read_at = question.proof.read_at,
-                             .writes = client.writes(),
-                             .is_tolerated = true,
-                             .command = redis::command_index(question.command)}};
+  const Read read{.question = question, .room = room, .reader = reader_of(question, *access)};
   switch (question.command.role) {
     case redis::Role::get:
       // Any other number of arguments is an error, which is Redis's to give.
@@ -125,6 +115,16 @@ Decision Guard::decide_read(const Question& question, std::size_t room) {
     default:
       return decide_other_read(read);
   }
+}
+
+Reader Guard::reader_of(const Question& question, const redis::UserAccess& access) {
+  return {.db = question.client.db(),
+          .access = access,
+          .now = question.now,
+          .read_at = question.proof.read_at,
+          .writes = question.client.writes(),
+          .is_tolerated = true,
+          .command = redis::command_index(question.command)};
 }
 
 // Also where the client's rights or Redis's state are not known, as just after Redis was started
@@ -189,24 +189,8 @@ bool Guard::has_room_for(std::size_t bytes, std::size_t room) {
   return has_room;
 }
 
-void Guard::look_ahead(const Question& question,
-                       std::string_view command,
-                       std::string_view behind) {
-  const redis::Role role = question.command.role;
-  // An MGET looks ahead itself, so far that the next command's key would be forgotten again.
-  if (redis::may_be_answered(role) && role != redis::Role::mget) {
-    ahead_.look(
-        resp::next_key(command, question.arguments, behind), parts_.keyspace, parts_.namespaces);
-  }
-}
-
-keyspace::Lookup Guard::match(std::string_view key) {
-  const keyspace::Lookup* const ahead = ahead_.find(key);
-  return ahead ? *ahead : parts_.keyspace.match(key, identity_);
-}
-
 KeyVerdict Guard::judge(std::string_view key, const Read& read) {
-  const keyspace::Lookup found = match(key);
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     effects_.unguarded.push_back(key);
     return {};
@@ -215,7 +199,7 @@ KeyVerdict Guard::judge(std::string_view key, const Read& read) {
   effects_.count(counters_.guarded_keys);
   effects_.count(namespace_counters_[found.ns]->of(judged.verdict));
   if (--until_traffic_ == 0) [[unlikely]] {
-    sample_traffic(judged, {.key = key, .number = found.number}, read);
+    sample_traffic(judged, {.key = key, .number = found.number}, read.question.client);
   }
   const GuardedNamespace& space = parts_.namespaces[found.ns];
   if (judged.verdict == Verdict::tolerated ||

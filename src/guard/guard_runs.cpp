@@ -17,17 +17,13 @@ RunDecision Guard::judge_run(const Question& question, Arguments keys) {
   effects_.clear();
   run_.is_guarded = false;  // the one before may have been of a namespace that is no more
   const redis::UserAccess* const access = access_of_read(question);
-  if (access == nullptr || question.redis.slots) {
+  const redis::KeyIndexes names = redis::key_indexes(question.command, question.arguments);
+  const bool is_of_one_key = names.first == 1 && names.end == 2 && names.also == 0;
+  const bool is_error = question.command.role == redis::Role::get && question.arguments.size() != 2;
+  if (access == nullptr || question.redis.slots || !is_of_one_key || is_error) {
     return {};
   }
-  const Client& client = question.client;
-  const Reader reader{.db = client.db(),
-                      .access = *access,
-                      .now = question.now,
-                      .read_at = question.proof.read_at,
-                      .writes = client.writes(),
-                      .is_tolerated = true,
-                      .command = redis::command_index(question.command)};
+  const Reader reader = reader_of(question, *access);
   keyspace::Lookup first = parts_.keyspace.match(keys.front(), identity_);
   if (first.kind == keyspace::Lookup::Kind::unguarded) {
     return {.commands = collect_unguarded(keys)};
@@ -68,12 +64,10 @@ std::optional<std::string_view> Guard::reply_of_run(const Question& question, st
     default:
       return std::nullopt;
   }
-  const redis::KeyIndexes keys = redis::key_indexes(command, question.arguments);
   const auto reply = redis::missing_reply(command, question.arguments);
-  if (!reply || keys.first != 1 || keys.end != 2 || keys.also != 0) {
-    return std::nullopt;
-  }
-  return redis::bytes_of(*reply, question.arguments.size(), question.client.version(), reply_);
+  return reply ? std::optional(redis::bytes_of(
+                     *reply, question.arguments.size(), question.client.version(), reply_))
+               : std::nullopt;
 }
 
 std::size_t Guard::collect_unguarded(Arguments keys) {
@@ -109,12 +103,9 @@ void Guard::judge_all(Arguments keys, const Read& read) {
   verdicts_.clear();
   while (verdicts_.size() < keys.size()) {
     const Arguments left = keys.subspan(verdicts_.size());
-    const keyspace::Lookup first = match(left.front());  // until look()
+    const keyspace::Lookup first = parts_.keyspace.match(left.front(), identity_);
     if (first.kind == keyspace::Lookup::Kind::unguarded ||
         !judge_.may_judge_together(first, read.reader)) {
-      if (left.size() > 1) {
-        ahead_.look(left[1], parts_.keyspace, parts_.namespaces);
-      }
       verdicts_.push_back(judge(left.front(), read));
       continue;
     }
@@ -123,62 +114,45 @@ void Guard::judge_all(Arguments keys, const Read& read) {
       verdicts_.push_back(judge(left.front(), read));
       continue;
     }
-    note_run(left.first(run_.size), read);
+    for (const Verdict verdict : std::span(run_.verdicts).first(run_.size)) {
+      verdicts_.push_back({.verdict = verdict, .ns = run_.ns});
+    }
+    note_run(left.first(run_.size), read.question);
   }
 }
 
 // As judge() does of each key.
-void Guard::note_run(Arguments keys, const Read& read) {
+void Guard::note_run(Arguments keys, const Question& question) {
+  NamespaceCounters& counters = *namespace_counters_[run_.ns];
+  std::array<std::uint32_t, kVerdicts> counts{};
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    verdicts_.push_back({.verdict = run_.verdicts[i], .ns = run_.ns});
-    if (run_.verdicts[i] == Verdict::absent) {
+    const Verdict verdict = run_.verdicts[i];
+    ++counts[static_cast<std::size_t>(verdict)];
+    if (verdict == Verdict::absent) {
       effects_.absences.push_back({.ns = run_.ns, .hash = run_.hashes[i], .key = keys[i]});
     }
     if (--until_traffic_ == 0) [[unlikely]] {
-      sample_traffic(verdicts_.back(), {.key = keys[i], .number = run_.numbers[i]}, read);
+      sample_traffic({.verdict = verdict, .ns = run_.ns},
+                     {.key = keys[i], .number = run_.numbers[i]},
+                     question.client);
     }
-  }
-  count_run(keys.size(),
-            [this](Counter& counter, std::uint64_t amount) { effects_.count(counter, amount); });
-}
-
-// The first ones, by verdict.
-template <typename Count>
-void Guard::count_run(std::size_t keys, const Count& count) {
-  std::array<std::uint32_t, kVerdicts> counts{};
-  for (const Verdict verdict : std::span(run_.verdicts).first(keys)) {
-    ++counts[static_cast<std::size_t>(verdict)];
   }
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] != 0) {
-      count(namespace_counters_[run_.ns]->of(static_cast<Verdict>(i)), counts[i]);
+      effects_.count(counters.of(static_cast<Verdict>(i)), counts[i]);
     }
   }
-  count(counters_.guarded_keys, keys);
+  effects_.count(counters_.guarded_keys, keys.size());
 }
 
 void Guard::carried_out_run(const Question& question, Arguments keys) {
-  if (!run_.is_guarded) {
-    for (const std::string_view key : keys) {
-      counters_.unguarded_keys.add();
-      unguarded_shapes_.see(counters_.unguarded_keys.value(), key);
-    }
-    return;
+  if (run_.is_guarded) {
+    note_run(keys, question);
+    effects_.count(counters_.answered, effects_.absences.size());
+  } else {
+    effects_.unguarded.assign(keys.begin(), keys.end());
   }
-  const GuardedNamespace& space = parts_.namespaces[run_.ns];
-  const bool is_noted = !space.may_enforce || !space.absent_reply.is_nil();
-  std::uint64_t answered = 0;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const bool is_answered = run_.verdicts[i] == Verdict::absent;
-    answered += is_answered ? 1 : 0;
-    if (is_answered && is_noted) {
-      space.filter->note_absent(
-          run_.hashes[i], question.proof.read_at, keys[i], filter::AbsentReads::Kind::lag);
-    }
-  }
-  count_run(keys.size(), [](Counter& counter, std::uint64_t amount) { counter.add(amount); });
-  counters_.answered.add(answered);
-  tell_traffic_of_run(question, keys);
+  carried_out(question);
 }
 
 }  // namespace cuckooguard::guard

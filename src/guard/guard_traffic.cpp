@@ -4,31 +4,15 @@
 namespace cuckooguard::guard {
 
 // If the read is carried out as it was judged.
-void Guard::sample_traffic(const KeyVerdict& judged, const Judged& what, const Read& read) {
+void Guard::sample_traffic(const KeyVerdict& judged, const Judged& what, const Client& client) {
   until_traffic_ = next_distance(Traffic::kEvery);
   if (Traffic* const traffic = parts_.namespaces[judged.ns].counts->traffic.get()) {
     effects_.seen.push_back({.traffic = *traffic,
                              .read = {.key = what.key,
                                       .number = what.number,
                                       .is_absent = is_absent(judged.verdict),
-                                      .from = read.question.client.network()}});
+                                      .from = client.network()}});
   }
-}
-
-void Guard::tell_traffic_of_run(const Question& question, Arguments keys) {
-  Traffic* const traffic = parts_.namespaces[run_.ns].counts->traffic.get();
-  for (; until_traffic_ <= keys.size(); until_traffic_ += next_distance(Traffic::kEvery)) {
-    const std::size_t i = until_traffic_ - 1;
-    if (traffic != nullptr) {
-      traffic->saw({.key = keys[i],
-                    .number = run_.numbers[i],
-                    .is_absent = is_absent(run_.verdicts[i]),
-                    .from = question.client.network()},
-                   parts_.worker,
-                   question.now);
-    }
-  }
-  until_traffic_ -= keys.size();
 }
 
 void Guard::tell_traffic(TimePoint now) {

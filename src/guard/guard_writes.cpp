@@ -37,8 +37,7 @@ bool may_be_refused_by_nil(std::span<const std::string_view> arguments) {
 
 }  // namespace
 
-// True: with keys that wait for its reply.
-bool Guard::scan_write(const Question& question) {
+Guard::Write Guard::write_of(const Question& question) {
   const auto& [redis, command, arguments, client, now, proof] = question;
   if (client.login(redis) == Client::Login::yes) {
     client.was_let_in();
@@ -55,6 +54,27 @@ bool Guard::scan_write(const Question& question) {
     until_expiry_ = next_distance(Traffic::kEveryExpiry);
     write.expiry = redis::expiry_of(command, arguments);
   }
+  return write;
+}
+
+void Guard::scan_writes(const Question& question,
+                        std::span<const resp::AlikeCommand> writes,
+                        std::uint64_t last_reply) {
+  Write write = write_of(question);
+  std::uint64_t reply = last_reply - writes.size();
+  for (const resp::AlikeCommand& each : writes) {
+    ++reply;
+    scan_key(each.key, &each.value, write);
+    if (std::exchange(write.awaits_reply, false)) {
+      write.client.writes()->await(reply);
+    }
+  }
+}
+
+// True: with keys that wait for its reply.
+bool Guard::scan_write(const Question& question) {
+  const auto& [redis, command, arguments, client, now, proof] = question;
+  Write write = write_of(question);
   const redis::KeyIndexes keys = redis::key_indexes(command, arguments);
   if (keys.first >= keys.end && redis::runs_script(command)) {
     counters_.scripts_without_keys.add();

@@ -151,17 +151,16 @@ bool KeyJudge::may_judge_together(const keyspace::Lookup& found, const Reader& r
   const WritesInFlight* const writes = reader.writes;
   const bool has_writes = writes != nullptr && (writes->is_in_flight() ||
                                                 reader.now < learner_.reads_pass_until(*writes));
-  return space.enforces() && !space.is_strict() && space.order == config::Order::guard_first &&
-         space.db == reader.db && reader.access.may(reader.command, found.ns) && !has_writes &&
+  return space.enforces() && space.order == config::Order::guard_first && space.db == reader.db &&
+         reader.access.may(reader.command, found.ns) && !has_writes &&
          !keyspace_->may_share(found) && !may_tolerate(space, Tolerance::Use::absent_key, reader);
 }
 
 bool KeyJudge::judge_together(KeyRun& keys, const Reader& reader) const {
   const GuardedNamespace& space = namespaces_[keys.ns];
-  std::array<Overlay::Search, KeyRun::kMax> overlaid;
   std::array<Finding, KeyRun::kMax> findings;
   for (std::size_t i = 0; i < keys.size; ++i) {
-    overlaid[i] = space.overlay->begin(keys.hashes[i], reader.now);
+    keys.overlaid[i] = space.overlay->begin(keys.hashes[i], reader.now);
   }
   if (!space.filter->find_many(std::span(keys.hashes).first(keys.size),
                                std::span(keys.numbers).first(keys.size),
@@ -170,9 +169,36 @@ bool KeyJudge::judge_together(KeyRun& keys, const Reader& reader) const {
     return false;
   }
   for (std::size_t i = 0; i < keys.size; ++i) {
-    keys.verdicts[i] = findings[i] != Finding::absent      ? verdict_of(findings[i])
-                       : space.overlay->holds(overlaid[i]) ? Verdict::overlaid
-                                                           : Verdict::absent;
+    keys.verdicts[i] = findings[i] != Finding::absent           ? verdict_of(findings[i])
+                       : space.overlay->holds(keys.overlaid[i]) ? Verdict::overlaid
+                                                                : Verdict::absent;
+  }
+  return !space.is_strict() || are_proven(keys, reader);
+}
+
+// False: an absent one is not, or an id is so new that it may take a token.
+bool KeyJudge::are_proven(KeyRun& keys, const Reader& reader) const {
+  static constexpr std::array<std::optional<std::uint64_t>, KeyRun::kMax> kNoNumbers;
+  const auto verdicts = std::span(keys.verdicts).first(keys.size);
+  if (std::ranges::count(verdicts, Verdict::fresh_id) > 0) {
+    return false;
+  }
+  if (std::ranges::count(verdicts, Verdict::absent) == 0) {
+    return true;
+  }
+  const GuardedNamespace& space = namespaces_[keys.ns];
+  std::array<Finding, KeyRun::kMax> findings;
+  if (!space.filter->find_many(std::span(keys.hashes).first(keys.size),
+                               std::span(kNoNumbers).first(keys.size),
+                               filter::Freshness::since(reader.read_at),
+                               std::span(findings).first(keys.size)) ||
+      findings.front() == Finding::not_fresh || space.refuses_strict()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < keys.size; ++i) {
+    if (verdicts[i] == Verdict::absent && findings[i] != Finding::absent) {
+      verdicts[i] = verdict_of(findings[i]);
+    }
   }
   return true;
 }

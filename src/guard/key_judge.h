@@ -198,6 +198,7 @@ struct KeyRun {
   std::size_t size = 0;
   std::array<std::uint64_t, kMax> hashes;  // as filter::LiveParts::hash()
   std::array<std::optional<std::uint64_t>, kMax> numbers;
+  std::array<Overlay::Search, kMax> overlaid;
   std::array<Verdict, kMax> verdicts;
 };
 
@@ -243,6 +244,7 @@ class KeyJudge {
                        std::uint64_t hash,
                        filter::Freshness freshness,
                        std::optional<std::uint32_t>* other);
+  bool are_proven(KeyRun& keys, const Reader& reader) const;
   bool may_tolerate(const GuardedNamespace& space, Tolerance::Use use, const Reader& reader) const;
   void note_observed(const Effects::Absence& absence, const Reader& reader);
   bool passes_for_client(std::uint64_t hash, const WritesInFlight& writes, TimePoint now);

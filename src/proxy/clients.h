@@ -64,6 +64,7 @@ class Clients final : Session::Owner {
                      .own_commands = worker.own_commands,
                      .arguments = arguments_,
                      .arguments_behind = arguments_behind_,
+                     .run = run_,
                      .settings = worker.settings,
                      .idle = idle_,
                      .held = held_,
@@ -121,6 +122,7 @@ class Clients final : Session::Owner {
   Worker worker_;
   resp::Arguments arguments_;
   resp::Arguments arguments_behind_;
+  Session::RunScratch run_;
   IdleClients idle_;
   HeldClients held_;
   ProofWaiters proofs_;

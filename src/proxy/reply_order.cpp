@@ -289,35 +289,35 @@ bool ReplyOrder::relay(std::string_view bytes) {
         continue;
       }
     }
-    const std::size_t strings = relay_strings(bytes);
-    bytes.remove_prefix(strings > 0 ? strings : relay_piece(bytes, well_formed));
+    const std::size_t plain = relay_plain(bytes);
+    bytes.remove_prefix(plain > 0 ? plain : relay_piece(bytes, well_formed));
   }
   return false;
 }
 
 // Those at the front that are whole, and relayed unchanged.
-std::size_t ReplyOrder::relay_strings(std::string_view bytes) {
+std::size_t ReplyOrder::relay_plain(std::string_view bytes) {
   const bool is_relay = !is_drained() && entries_[head_].kind == Kind::relay;
   const std::uint64_t most = leading_replies_ > 0 ? leading_replies_
                              : is_relay           ? entries_[head_].amount
                                                   : 0;
-  if (bytes.front() != '$' || most == 0 || !needs_no_look()) {
+  if (most == 0 || !needs_no_look()) {
     return 0;
   }
-  const resp::ReplyFramer::Strings strings = framer_.take_strings(bytes, most);
-  if (strings.count == 0) {
+  const resp::ReplyFramer::Plain plain = framer_.take_plain(bytes, most);
+  if (plain.count == 0) {
     return 0;
   }
-  output_->append(bytes.substr(0, strings.bytes));
+  output_->append(bytes.substr(0, plain.bytes));
   if (leading_replies_ > 0) {
-    leading_replies_ -= strings.count;
-    plain_relayed_ += strings.count;
+    leading_replies_ -= plain.count;
+    plain_relayed_ += plain.count;
   } else {
-    entries_[head_].amount -= strings.count;  // emit_ready() takes it out
+    entries_[head_].amount -= plain.count;  // emit_ready() takes it out
   }
-  ended_ += strings.count;
-  state_->replied_to(ended_, false, framer_.is_null() && strings.count == 1);
-  return strings.bytes;
+  ended_ += plain.count;
+  state_->replied_to(ended_, false, framer_.is_null() && plain.count == 1);
+  return plain.bytes;
 }
 
 bool ReplyOrder::relay_whole(std::string_view bytes, std::uint32_t replies) {

@@ -339,7 +339,7 @@ class ReplyOrder {
     return !within_reply_ && !state_->subscriptions().any() && observed() == 0 &&
            !(rewritten_ && rewritten_->is_expecting());
   }
-  std::size_t relay_strings(std::string_view bytes);
+  std::size_t relay_plain(std::string_view bytes);
   std::size_t relay_piece(std::string_view bytes, bool& well_formed);
   bool begin_reply(char first);
   void on_reply_end(char type);

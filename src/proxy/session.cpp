@@ -211,9 +211,11 @@ std::size_t Session::take_command(std::string_view raw, std::string_view behind)
     return 0;
   }
   guard::Question question = worker_.guard.ask(arguments, state_, now_);
+  if (const std::size_t taken = take_run(question, raw, behind); taken > 0) {
+    return taken;
+  }
   if (guard::Guard::judges(question)) {
-    const std::size_t taken = behind.empty() ? 0 : take_run(question, raw, behind);
-    return taken > 0 ? taken : take_read(question, raw, behind);
+    return take_read(question, raw, behind);
   }
   if (!may_leave(question)) {
     return 0;
@@ -226,7 +228,6 @@ std::size_t Session::take_command(std::string_view raw, std::string_view behind)
 std::size_t Session::take_read(guard::Question& question,
                                std::string_view raw,
                                std::string_view behind) {
-  worker_.guard.look_ahead(question, raw, behind);
   const guard::Decision decision = judge(question, raw, behind);
   const bool is_answered = decision.action == guard::Action::answer;
   if (decision.action == guard::Action::hold || (!is_answered && !may_leave(question))) {
@@ -276,9 +277,7 @@ void Session::decide_and_carry_out(const guard::Question& question, std::string_
 void Session::carry_out(const guard::Question& question,
                         const guard::Decision& decision,
                         std::string_view raw) {
-  if (state_.writes() != nullptr && state_.writes()->joins != nullptr) {
-    misses_of(*std::exchange(state_.writes()->joins, nullptr));
-  }
+  join_loads();
   switch (decision.action) {
     case guard::Action::answer:
       order_.answer(decision.reply);

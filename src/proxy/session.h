@@ -53,6 +53,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -236,6 +237,13 @@ class Session final : public io::Disposable,
     ~Owner() = default;
   };
 
+  // Commands that differ in key, or key and value, alone. Made once: to clear it would take as long
+  // as to judge them.
+  struct RunScratch {
+    std::array<resp::AlikeCommand, guard::KeyRun::kMax> commands;
+    std::array<std::string_view, guard::KeyRun::kMax> keys;
+  };
+
   // The worker's, one for all sessions, which it outlives.
   struct Worker {
     io::Loop& loop;
@@ -243,6 +251,7 @@ class Session final : public io::Disposable,
     guard::OwnCommands& own_commands;
     resp::Arguments& arguments;         // scratch
     resp::Arguments& arguments_behind;  // likewise
+    RunScratch& run;                    // likewise
     const Settings& settings;
     IdleClients& idle;
     HeldClients& held;
@@ -362,6 +371,7 @@ class Session final : public io::Disposable,
   std::size_t take_command(std::string_view raw, std::string_view behind);
   std::size_t take_read(guard::Question& question, std::string_view raw, std::string_view behind);
   std::size_t take_run(guard::Question& first, std::string_view raw, std::string_view behind);
+  std::size_t take_reads(guard::Question& first, std::size_t size, std::string_view input);
   std::size_t answer_run(const guard::Question& first, std::string_view reply, std::size_t most);
   std::size_t forward_run(const guard::Question& first,
                           std::string_view input,
@@ -381,6 +391,7 @@ class Session final : public io::Disposable,
   std::optional<std::size_t> absent_reads_in(std::string_view input, const redis::Snapshot* redis);
   void take_more(HeldCommand& held, std::string_view bytes);
   guard::Misses& misses_of(guard::Loads& loads);
+  void join_loads();  // whom the write at hand concerns
   void watch_for_miss(std::string_view raw);
   bool is_miss_held() const { return miss_ && miss_->state == Miss::State::held; }
   // These bytes of Redis's are a miss that waits.

@@ -50,6 +50,12 @@ guard::Misses& Session::misses_of(guard::Loads& loads) {
   return *state_.misses();
 }
 
+void Session::join_loads() {
+  if (state_.writes() != nullptr && state_.writes()->joins != nullptr) [[unlikely]] {
+    misses_of(*std::exchange(state_.writes()->joins, nullptr));
+  }
+}
+
 // The command that was forwarded just now, with nothing before it and nothing behind it.
 void Session::watch_for_miss(std::string_view raw) {
   if (!miss_) {

@@ -1,5 +1,5 @@
-// A session whose client has sent reads of one kind in a row (guard/guard_runs.cpp): what is next
-// to each other and is treated alike travels as one.
+// A session whose client has sent reads or writes of one kind in a row (guard/guard_runs.cpp): what
+// is next to each other and is treated alike travels as one.
 //
 //   GET a | GET b | GET none | GET none | GET c | SET ...
 //   `- forwarded -'`---- answered -----'`forw.-'`- no longer the run's
@@ -16,20 +16,34 @@ namespace cuckooguard::proxy {
 std::size_t Session::take_run(guard::Question& first,
                               std::string_view raw,
                               std::string_view behind) {
-  if (!may_take_runs_ || first.arguments.size() != 2 || held_ || input_.is_ahead() ||
-      state_.is_silent() || worker_.own_commands.may_find(first.arguments[0])) {
+  if (behind.empty() || held_ || input_.is_ahead() || state_.is_silent() ||
+      first.arguments.size() < 2 || worker_.own_commands.may_find(first.arguments[0])) {
     return 0;
   }
-  std::array<resp::AlikeCommand, guard::KeyRun::kMax> commands;
   const std::string_view input(raw.data(), raw.size() + behind.size());
-  const std::size_t count = resp::alike_commands(input, raw.size(), first.arguments, commands);
+  if (guard::Guard::judges(first)) {
+    return may_take_runs_ ? take_reads(first, raw.size(), input) : 0;
+  }
+  if (!redis::is_plain_set(first.command, first.arguments.size()) || state_.has_unread_replies()) {
+    return 0;
+  }
+  auto& commands = worker_.run.commands;
+  const std::size_t count = resp::alike_commands(
+      input, raw.size(), first.arguments, resp::AlikeBut::key_and_value, commands);
+  const std::size_t taken =
+      count < 2 ? 0 : forward_run(first, input, 0, std::span(commands).first(count));
+  return taken == 0 ? 0 : commands[taken - 1].end;
+}
+
+std::size_t Session::take_reads(guard::Question& first, std::size_t size, std::string_view input) {
+  auto& [commands, keys] = worker_.run;
+  const std::size_t count =
+      resp::alike_commands(input, size, first.arguments, resp::AlikeBut::key, commands);
   if (count < 2) {
     return 0;
   }
-  std::array<std::string_view, guard::KeyRun::kMax> keys;
-  std::ranges::transform(
-      std::span(commands).first(count), keys.begin(), &resp::AlikeCommand::argument);
-  first.proof.read_at = times_.of(raw.size());
+  std::ranges::transform(std::span(commands).first(count), keys.begin(), &resp::AlikeCommand::key);
+  first.proof.read_at = times_.of(commands[count - 1].end);  // when the last one arrived
   const guard::RunDecision run = worker_.guard.judge_run(first, std::span(keys).first(count));
   if (run.commands == 0) {
     may_take_runs_ = false;  // to look for one behind each command would take long
@@ -98,6 +112,10 @@ std::size_t Session::forward_run(const guard::Question& first,
   }
   const std::size_t count = std::min<std::size_t>(commands.size(), route_.room());
   order_.expect_reply(count);
+  if (first.command.role == redis::Role::write) {
+    worker_.guard.scan_writes(first, commands.first(count), order_.last_expected());
+    join_loads();
+  }
   timed_reply_.expected(worker_.reply_clock, first.command, order_, now_);
   forward(input.substr(begin, commands[count - 1].end - begin), count);
   return count;

@@ -89,6 +89,11 @@ constexpr bool is_split_write(const Command& command) {
   return command.name == "mset" || command.name == "del" || command.name == "unlink";
 }
 
+// A key and its value, and nothing else.
+constexpr bool is_plain_set(const Command& command, std::size_t arguments) {
+  return command.role == Role::write && command.value_offset == 1 && arguments == 3;
+}
+
 // It runs code that its client has chosen: an error may come after that has changed something.
 constexpr bool runs_script(const Command& command) {
   return command.name.starts_with("eval") || command.name.starts_with("fcall");

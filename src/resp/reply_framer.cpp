@@ -38,6 +38,21 @@ inline const char* fast_line_end(const char* at, const char* end) {
   return nullptr;
 }
 
+// Of either, or of what it is neither: null.
+inline const char* fast_plain_end(const char* at, const char* end, bool& is_null) {
+  switch (*at) {
+    case '$':
+      return fast_text_end(at, end, is_null);
+    case '+':
+    case ':':
+    case '_':
+      is_null = *at == '_';
+      return fast_line_end(at, end);
+    default:
+      return nullptr;
+  }
+}
+
 // More digits than any length has, and few enough for sums of lengths to stay within 64 bits.
 constexpr std::uint8_t kLengthDigitsMax = 18;
 constexpr std::uint64_t kNeededMax = std::uint64_t{1} << 62;
@@ -73,27 +88,28 @@ ReplyFramer::Piece ReplyFramer::next(std::string_view input) {
           .malformed = state_ == State::malformed};
 }
 
-ReplyFramer::Strings ReplyFramer::take_strings(std::string_view input, std::uint64_t most) {
-  Strings strings;
+ReplyFramer::Plain ReplyFramer::take_plain(std::string_view input, std::uint64_t most) {
+  Plain plain;
   if (state_ != State::between) {
-    return strings;
+    return plain;
   }
   const char* const end = input.data() + input.size();
   const char* at = input.data();
-  while (strings.count < most && at != end && *at == '$') {
+  while (plain.count < most && at != end) {
+    const char type = *at;
     bool is_null = false;
-    const char* const after = fast_text_end(at, end, is_null);
+    const char* const after = fast_plain_end(at, end, is_null);
     if (after == nullptr) {
       break;
     }
-    strings.longest = std::max(strings.longest, static_cast<std::size_t>(after - at));
-    ++strings.count;
+    plain.longest = std::max(plain.longest, static_cast<std::size_t>(after - at));
+    ++plain.count;
     at = after;
+    type_ = type;
     is_null_ = is_null;
   }
-  strings.bytes = static_cast<std::size_t>(at - input.data());
-  type_ = strings.count > 0 ? '$' : type_;
-  return strings;
+  plain.bytes = static_cast<std::size_t>(at - input.data());
+  return plain;
 }
 
 // Of the values at the front, those of the usual kinds that are all there, without a state between
@@ -107,15 +123,8 @@ inline const char* ReplyFramer::take_usual(const char* at, const char* end) {
     const char type = *at;
     std::uint32_t elements = 0;
     bool is_null = false;
-    const char* after = nullptr;
-    if (type == '$') {
-      after = fast_text_end(at, end, is_null);
-    } else if (type == '*') {
-      after = read_fast_line(at, end, elements);
-    } else if (type == '+' || type == ':' || type == '_') {
-      after = fast_line_end(at, end);
-      is_null = type == '_';
-    }
+    const char* const after =
+        type == '*' ? read_fast_line(at, end, elements) : fast_plain_end(at, end, is_null);
     if (after == nullptr) {
       return at;
     }

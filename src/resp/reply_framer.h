@@ -38,15 +38,15 @@ class ReplyFramer {
 
   Piece next(std::string_view input);
 
-  // Whole replies at the front of the input that are strings, or `$-1`, most of what a pipeline of
-  // reads is replied with: what next() would find, at a fraction of the cost. None unless
-  // at_reply_boundary(); no more than `most`.
-  struct Strings {
+  // Whole replies at the front of the input that are strings, nulls or short lines, but no errors,
+  // as pipelines of GET, SET and EXISTS are replied with: what next() would find, at a fraction of
+  // the cost. None unless at_reply_boundary(); no more than `most`.
+  struct Plain {
     std::size_t bytes = 0;
     std::uint32_t count = 0;
     std::size_t longest = 0;  // bytes
   };
-  Strings take_strings(std::string_view input, std::uint64_t most);
+  Plain take_plain(std::string_view input, std::uint64_t most);
 
   // First byte of the value of the current, or just ended, reply: '+', '-', ':', '$', '*', '_',
   // '%', '~', '>' ...; '\0' until it has come (attributes come before it).

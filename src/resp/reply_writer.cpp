@@ -40,7 +40,15 @@ void append_null_array(std::string& out, Version version) {
 }
 
 void append_bulk(std::string& out, std::string_view bytes) {
-  append_number_line(out, '$', bytes.size());
+  if (const std::size_t tens = bytes.size() / 10; tens > 0 && tens < 10) {  // most keys
+    out.append({'$',
+                static_cast<char>('0' + tens),
+                static_cast<char>('0' + bytes.size() % 10),
+                '\r',
+                '\n'});
+  } else {
+    append_number_line(out, '$', bytes.size());
+  }
   out.append(bytes);
   out.append(kLineEnd);
 }

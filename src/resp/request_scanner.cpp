@@ -44,6 +44,21 @@ Scan whole_command(std::size_t bytes, std::size_t arguments) {
           .argument_total = arguments};
 }
 
+// The usual argument at the front. Returns where it ends; null: it is another one, or not whole.
+inline const char* take_fast_argument(std::string_view input, std::string_view& argument) {
+  const char* const end = input.data() + input.size();
+  std::uint32_t length = 0;
+  if (!input.starts_with('$')) {
+    return nullptr;
+  }
+  const char* const begin = read_fast_line(input.data(), end, length);
+  if (begin == nullptr || end - begin < static_cast<std::ptrdiff_t>(length + kLineEndBytes)) {
+    return nullptr;
+  }
+  argument = {begin, length};
+  return begin + length + kLineEndBytes;
+}
+
 // The usual command: small, of usual lines, all there. Returns its bytes; 0 where it is anything
 // else.
 std::size_t scan_fast_command(std::string_view input, Arguments& arguments) {
@@ -55,14 +70,13 @@ std::size_t scan_fast_command(std::string_view input, Arguments& arguments) {
     return 0;
   }
   for (; count != 0; --count) {
-    std::uint32_t length = 0;
-    const char* const argument = read_fast_line(at, end, length);
-    if (argument == nullptr || *at != '$' || end - argument < std::ptrdiff_t{length} + 2) {
+    std::string_view argument;
+    at = take_fast_argument({at, end}, argument);
+    if (at == nullptr) {
       arguments.clear();
       return 0;
     }
-    arguments.add({argument, length});
-    at = argument + length + kLineEndBytes;
+    arguments.add(argument);
   }
   return arguments.empty() ? 0 : static_cast<std::size_t>(at - input.data());
 }
@@ -167,29 +181,39 @@ bool take_argument(std::string_view& line, Arguments& arguments) {
 std::size_t alike_commands(std::string_view input,
                            std::size_t first,
                            std::span<const std::string_view> arguments,
+                           AlikeBut but,
                            std::span<AlikeCommand> out) noexcept {
-  out[0] = {.argument = arguments.back(), .end = first};
-  if (arguments.size() != 2 || !input.starts_with('*')) {
+  out[0] = {.key = arguments[1], .value = arguments.back(), .end = first};
+  if (!input.starts_with('*')) {
     return 1;
   }
-  const auto front =
-      static_cast<std::size_t>(arguments[0].data() + arguments[0].size() - input.data()) +
-      kLineEndBytes;
-  const char* const head = input.data();
-  const char* const end = input.data() + input.size();
-  const char* at = input.data() + first;
+  const auto offset_behind = [&](std::string_view argument) {
+    return static_cast<std::size_t>(argument.data() + argument.size() - input.data()) +
+           kLineEndBytes;
+  };
+  const bool has_value = but == AlikeBut::key_and_value;
+  const std::string_view front = input.substr(0, offset_behind(arguments[0]));
+  const std::string_view tail =
+      input.substr(0, first).substr(offset_behind(arguments[has_value ? 2 : 1]));
   std::size_t count = 1;
-  while (count < out.size() && end - at > static_cast<std::ptrdiff_t>(front) &&
-         std::memcmp(at, head, front) == 0 && at[front] == '$') {
-    std::uint32_t length = 0;
-    const char* const argument = read_fast_line(at + front, end, length);
-    if (argument == nullptr || end - argument < std::ptrdiff_t{length} + 2 ||
-        front + length > kWholeArgumentBytesMax) {
+  for (std::string_view left = input.substr(first);
+       count < out.size() && left.starts_with(front);) {
+    AlikeCommand& next = out[count];
+    const char* at = take_fast_argument(left.substr(front.size()), next.key);
+    next.value = next.key;
+    if (at != nullptr && has_value) {
+      at = take_fast_argument(left.substr(static_cast<std::size_t>(at - left.data())), next.value);
+    }
+    if (at == nullptr) {
       break;
     }
-    at = argument + length + kLineEndBytes;
-    out[count++] = {.argument = {argument, length},
-                    .end = static_cast<std::size_t>(at - input.data())};
+    const auto size = static_cast<std::size_t>(at - left.data()) + tail.size();
+    if (size > kWholeArgumentBytesMax || !left.substr(size - tail.size()).starts_with(tail)) {
+      break;
+    }
+    left.remove_prefix(size);
+    next.end = out[count - 1].end + size;
+    ++count;
   }
   return count;
 }

@@ -128,7 +128,7 @@ void SharedConnection::on_upstream_bytes(std::string_view bytes) {
 void SharedConnection::take(std::string_view bytes) {
   Front front{.bytes = bytes};
   while (front.size < front.bytes.size() && connection_) {
-    if (!take_strings(front) && !take_piece(front)) {
+    if (!take_plain(front) && !take_piece(front)) {
       return;
     }
   }
@@ -141,19 +141,19 @@ void SharedConnection::hand_on(Front& front, std::uint32_t slot) {
 }
 
 // False: what is next is none, or not whole.
-bool SharedConnection::take_strings(Front& front) {
+bool SharedConnection::take_plain(Front& front) {
   if (!owes()) {
     return false;
   }
   const Run& run = runs_[first_run_];
-  const auto strings = framer_.take_strings(front.bytes.substr(front.size), run.replies);
-  if (strings.count == 0) {
+  const auto plain = framer_.take_plain(front.bytes.substr(front.size), run.replies);
+  if (plain.count == 0) {
     return false;
   }
   const std::uint32_t slot = run.slot;
-  front.size += strings.bytes;
-  front.replies += strings.count;
-  if (replies_have_ended(strings.count, strings.longest) || front.size == front.bytes.size()) {
+  front.size += plain.bytes;
+  front.replies += plain.count;
+  if (replies_have_ended(plain.count, plain.longest) || front.size == front.bytes.size()) {
     hand_on(front, slot);
   }
   return true;

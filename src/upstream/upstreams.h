@@ -175,7 +175,7 @@ class SharedConnection final : boost::noncopyable, GreetedConnection::Owner {
   };
   void take(std::string_view bytes);
   void hand_on(Front& front, std::uint32_t slot);
-  bool take_strings(Front& front);
+  bool take_plain(Front& front);
   bool take_piece(Front& front);
   bool replies_have_ended(std::uint32_t replies, std::size_t bytes);
   void lose();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -20,8 +21,18 @@ using simulation::Random;
 constexpr std::uint64_t kRuns = 4000;
 constexpr std::array kNamespaces{
     GuardedShop::kUsers, GuardedShop::kItems, GuardedShop::kOrders, GuardedShop::kCarts};
-constexpr std::array<std::string_view, 8> kCommands{
-    "GET", "get", "EXISTS", "TTL", "HGETALL", "TYPE", "STRLEN", "SMEMBERS"};
+// What stands before the key, and behind it.
+using Words = std::vector<std::string_view>;
+const std::vector<std::pair<std::string_view, Words>> kCommands{{"GET", {}},
+                                                                {"get", {}},
+                                                                {"EXISTS", {}},
+                                                                {"EXISTS", {"user:500"}},
+                                                                {"GET", {"user:500"}},
+                                                                {"TTL", {}},
+                                                                {"HGETALL", {}},
+                                                                {"HGET", {"field"}},
+                                                                {"ZRANGE", {"0", "-1"}},
+                                                                {"STRLEN", {}}};
 
 class SeenTraffic final : public Traffic {
  public:
@@ -65,8 +76,13 @@ void arrange_spaces(Random& random, GuardedShop& shop) {
     if (random.one_in(4)) {
       space.tolerance->set_rate(static_cast<double>(1 + random.below(5)));
     }
+    if (random.one_in(4)) {
+      space.consistency = config::Consistency::strict;
+    }
     if (random.one_in(6)) {
       shop.filters[ns]->set_fresh_until(TimePoint::min());
+    } else if (random.one_in(2)) {
+      shop.filters[ns]->prove(shop.now - seconds(random.below(3)), seconds(5));
     }
     for (int i = 0; i < 20; ++i) {
       if (random.one_in(6)) {
@@ -106,20 +122,33 @@ void PrintTo(const Outcome& outcome, std::ostream* out) {
   *out << static_cast<int>(outcome.action) << " " << outcome.reply << " " << outcome.compared;
 }
 
-Outcome one(GuardedShop& shop, std::string_view command, std::string_view key) {
-  const Decision decision = shop.decide({command, key});
+Words command_of(std::size_t command, std::string_view key) {
+  Words words{kCommands[command].first, key};
+  words.insert(words.end(), kCommands[command].second.begin(), kCommands[command].second.end());
+  return words;
+}
+
+Question question_of(GuardedShop& shop, const Words& words) {
+  Question question = shop.guard->ask(words, shop.client, shop.now);
+  question.proof.read_at = shop.now - seconds(1);
+  return question;
+}
+
+Outcome one(GuardedShop& shop, std::size_t command, std::string_view key) {
+  const Words words = command_of(command, key);
+  const Decision decision = shop.guard->decide(question_of(shop, words), shop.room);
   return {decision.action, std::string(decision.reply), decision.absent_keys.size()};
 }
 
 std::vector<Outcome> in_runs(GuardedShop& shop,
-                             std::string_view command,
+                             std::size_t command,
                              const std::vector<std::string_view>& keys,
                              Random& random,
                              std::size_t& together) {
   std::vector<Outcome> all;
   while (all.size() < keys.size()) {
-    const std::array arguments{command, keys[all.size()]};
-    const Question question = shop.guard->ask(arguments, shop.client, shop.now);
+    const Words words = command_of(command, keys[all.size()]);
+    const Question question = question_of(shop, words);
     const auto left = std::span(keys).subspan(all.size());
     const RunDecision run =
         shop.guard->judge_run(question, left.first(std::min(left.size(), KeyRun::kMax)));
@@ -167,7 +196,7 @@ TEST(GuardRuns, are_judged_as_their_reads_would_be_one_by_one) {
     for (GuardedShop* const shop : {&by_one, &by_run}) {
       arrange(Random(seed), *shop);
     }
-    const std::string_view command = kCommands[random.below(kCommands.size())];
+    const std::size_t command = random.below(kCommands.size());
     std::vector<std::string> texts;
     const std::uint64_t alike = random.below(3) == 0 ? 1 : 30;  // so many keys of one kind in a row
     for (std::uint64_t i = 2 + random.below(80); i > 0; --i) {
@@ -179,8 +208,9 @@ TEST(GuardRuns, are_judged_as_their_reads_would_be_one_by_one) {
     for (const std::string_view key : keys) {
       expected.push_back(one(by_one, command, key));
     }
-    EXPECT_EQ(in_runs(by_run, command, keys, random, together), expected) << command;
-    EXPECT_EQ(counts(by_run), counts(by_one)) << command;
+    EXPECT_EQ(in_runs(by_run, command, keys, random, together), expected)
+        << kCommands[command].first;
+    EXPECT_EQ(counts(by_run), counts(by_one)) << kCommands[command].first;
   }
   EXPECT_GT(together, 20 * kRuns / 2) << "most are judged together";
 }
@@ -191,7 +221,7 @@ std::vector<std::string_view> that_pass(const std::vector<std::string_view>& wor
   std::vector<std::string_view> passing{words[0]};
   std::ranges::copy_if(
       words.begin() + 1, words.end(), std::back_inserter(passing), [&](std::string_view key) {
-        return one(by_get, "GET", key).action != Action::answer;
+        return one(by_get, 0, key).action != Action::answer;
       });
   return passing;
 }
@@ -220,7 +250,7 @@ TEST(GuardRuns, the_keys_of_an_mget_are_judged_as_by_gets) {
     const std::vector<std::string_view> passing = that_pass(words, by_get);
     std::string request;
     resp::append_command(request, passing);
-    const Decision decision = by_mget.decide(words);
+    const Decision decision = by_mget.guard->decide(question_of(by_mget, words), by_mget.room);
     EXPECT_EQ(decision.action,
               passing.size() == 1              ? Action::answer
               : passing.size() == words.size() ? Action::forward
@@ -230,6 +260,58 @@ TEST(GuardRuns, the_keys_of_an_mget_are_judged_as_by_gets) {
     }
     EXPECT_EQ(counts(by_mget)[1], counts(by_get)[1]);
     EXPECT_EQ(counts(by_mget)[2], counts(by_get)[2]);
+  }
+}
+
+struct KeyAndValue {
+  std::string key;
+  std::string value;
+};
+
+// What others are told of some keys, and what the client itself is.
+std::vector<bool> answered(GuardedShop& shop) {
+  std::vector<bool> all;
+  for (int id = 0; id < 130; ++id) {
+    const std::string key = "user:" + std::to_string(id);
+    all.push_back(shop.answers_others({"GET", key}));
+    all.push_back(shop.answers({"GET", key}));
+  }
+  return all;
+}
+
+TEST(GuardRuns, writes_are_learned_as_if_they_came_one_by_one) {
+  for (std::uint64_t seed = 1; seed <= kRuns / 4 && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    GuardedShop by_one;
+    GuardedShop by_run;
+    for (GuardedShop* const shop : {&by_one, &by_run}) {
+      arrange(Random(seed), *shop);
+    }
+    std::vector<KeyAndValue> pairs;
+    for (std::uint64_t i = 1 + random.below(20); i > 0; --i) {
+      pairs.push_back({some_key(random), random.one_in(4) ? "*" : "v"});
+    }
+    std::vector<resp::AlikeCommand> alike;
+    for (const auto& [key, value] : pairs) {
+      alike.push_back({.key = key, .value = value});
+      ++by_one.replies;
+      if (by_one.decide({"SET", key, value}).awaits_reply) {
+        by_one.client.writes()->await(by_one.replies);
+      }
+    }
+    by_run.replies += pairs.size();
+    const Words first{"SET", pairs[0].key, pairs[0].value};
+    by_run.guard->scan_writes(question_of(by_run, first), alike, by_run.replies);
+    EXPECT_EQ(answered(by_run), answered(by_one));
+    // Redis replies to some of them, and refuses the next.
+    const std::uint64_t replied = by_one.replies - random.below(pairs.size());
+    for (GuardedShop* const shop : {&by_one, &by_run}) {
+      shop->client.replied_to(replied - 1, false);
+      shop->client.replied_to(replied, true);
+      shop->learn();
+    }
+    EXPECT_EQ(answered(by_run), answered(by_one));
   }
 }
 

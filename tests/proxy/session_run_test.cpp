@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "proxied_client.h"
+#include "resp/reply_writer.h"
 #include "sharing_clients.h"
 #include "simulation/random.h"
 
@@ -30,6 +31,12 @@ std::string get(std::string_view key) {
   return command("GET", key);
 }
 
+std::string set(std::string_view key, std::string_view value) {
+  std::string bytes;
+  resp::append_command(bytes, std::vector<std::string_view>{"SET", key, value});
+  return bytes;
+}
+
 std::string some_pipeline(Random& random) {
   std::string pipeline;
   std::string_view name = "GET";
@@ -42,7 +49,13 @@ std::string some_pipeline(Random& random) {
         pipeline += "*1\r\n$4\r\nPING\r\n";
         break;
       case 1:
-        pipeline += "*3\r\n$3\r\nSET\r\n$8\r\nuser:120\r\n$1\r\nv\r\n";
+        for (std::uint64_t writes = 1 + random.below(80); writes > 0; --writes) {
+          pipeline += set("user:" + std::to_string(500 + random.below(20)), random.text(3));
+        }
+        break;
+      case 6:
+        pipeline += "*3\r\n$4\r\nHGET\r\n$8\r\nuser:120\r\n$1\r\nf\r\n";
+        pipeline += "*3\r\n$4\r\nHGET\r\n$8\r\nuser:500\r\n$1\r\nf\r\n";
         break;
       case 2:
         pipeline += "GET user:1\r\n";
@@ -135,6 +148,19 @@ TEST_F(SessionRunTest, what_is_alike_travels_in_one_piece) {
   EXPECT_EQ(client_.read(), "$1\r\n1\r\n$1\r\n2\r\n$-1\r\n$-1\r\n$1\r\n3\r\n");
   EXPECT_EQ(shop_.count(GuardedShop::kUsers, guard::Verdict::absent), 2U);
   EXPECT_EQ(shop_.count(GuardedShop::kUsers, guard::Verdict::may_exist), 3U);
+}
+
+// Of each its own reply says what becomes of it.
+TEST_F(SessionRunTest, writes_travel_in_one_piece_and_are_learned_one_by_one) {
+  connect_both();
+  const std::string writes = set("user:500", "a") + set("user:501", "bb") + set("user:502", "c");
+  client_says(writes + get("user:501"));
+  EXPECT_EQ(redis_.read(), writes + get("user:501")) << "it passes while it is in flight";
+  redis_.send("+OK\r\n-ERR no\r\n+OK\r\n$2\r\nbb\r\n");
+  pass(loop_, milliseconds(1));
+  EXPECT_EQ(client_.read(), "+OK\r\n-ERR no\r\n+OK\r\n$2\r\nbb\r\n");
+  client_says(get("user:500") + get("user:501") + get("user:502"));
+  EXPECT_EQ(redis_.read(), get("user:500") + get("user:502"));
 }
 
 TEST_F(SessionRunTest, no_more_is_answered_than_there_is_room_for) {

@@ -50,17 +50,19 @@ class FrameRecorder {
       const std::string_view rest = input.substr(consumed);
       const bool at_boundary = framer_.at_reply_boundary();
       ReplyFramer quick = framer_;
-      const ReplyFramer::Strings strings = quick.take_strings(rest, 1);
+      const ReplyFramer::Plain plain = quick.take_plain(rest, 1);
       const ReplyFramer::Piece piece = framer_.next(rest);
       demand(piece.bytes <= rest.size(), "consumed more than there is");
       demand(piece.begins == at_boundary, "a reply begins where one ended");
       demand(piece.bytes == rest.size() || piece.ends || piece.malformed, "all bytes are taken");
       demand(!(piece.ends && piece.malformed), "malformed replies do not end");
       demand(piece.ends == framer_.at_reply_boundary(), "boundaries are known");
-      demand(strings.count == 0 ||
-                 (piece.ends && piece.bytes == strings.bytes && strings.longest == strings.bytes &&
-                  framer_.type() == '$' && quick.is_null() == framer_.is_null()),
-             "a string taken quickly is a whole reply");
+      demand(plain.count == 0 ||
+                 (piece.ends && piece.bytes == plain.bytes && plain.longest == plain.bytes &&
+                  quick.type() == framer_.type() && quick.is_null() == framer_.is_null()),
+             "what is taken quickly is a whole reply");
+      demand(plain.count == 0 || std::string_view("$+:_").contains(framer_.type()),
+             "no error is taken quickly");
       if (!transcript_.broken_promise.empty()) {
         break;
       }
