@@ -127,6 +127,19 @@ TEST_F(SessionStrictTest, a_pipeline_of_absent_keys_waits_for_one_proof) {
   EXPECT_EQ(shop_.count(guard::GuardedShop::kItems, guard::Verdict::absent), 64);
 }
 
+TEST_F(SessionStrictTest, of_reads_alike_the_later_one_needs_a_proof_of_its_own) {
+  connect_both();
+  client_says("*2\r\n$6\r\nEXISTS\r\n$8\r\nitem:fig\r\n" + kPlum);
+  const io::TimePoint between = loop_.now();
+  pass(loop_, milliseconds(1));
+  client_says(kFig);
+  proven(between);
+  EXPECT_EQ(client_.read(), ":0\r\n" + kStar);
+  proven();
+  EXPECT_EQ(client_.read(), kStar);
+  EXPECT_EQ(redis_.read(), "");
+}
+
 TEST_F(SessionStrictTest, nobody_waits_who_has_sent_something_else_behind_it) {
   connect_both();
   client_says(kPlum + kPing);
