@@ -382,6 +382,9 @@ class Guard {
   void miss_proof(const KeyVerdict& judged, const Question& question);
   void note_hold(const KeyVerdict& judged, const Question& question);
   void note_absences(TimePoint read_at, TimePoint now);
+  static bool tells_of_absences(const GuardedNamespace& space) {
+    return space.is_strict() || !space.may_enforce || !space.absent_reply.is_nil();
+  }
   void sample_traffic(const KeyVerdict& judged, const Judged& what, const Client& client);
   void tell_traffic(TimePoint now);
   void note_expiry(const redis::Expiry& expiry, const GuardedNamespace& space, TimePoint now) const;

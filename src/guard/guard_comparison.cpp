@@ -120,11 +120,12 @@ void Guard::note_absences(TimePoint read_at, TimePoint now) {
   using Kind = filter::AbsentReads::Kind;
   for (const Effects::Absence& absence : effects_.absences) {
     const GuardedNamespace& space = parts_.namespaces[absence.ns];
+    if (!tells_of_absences(space)) {
+      continue;
+    }
     const bool is_observed = !space.enforces();
     if (!space.is_strict()) {
-      if (!space.may_enforce || !space.absent_reply.is_nil()) {
-        space.filter->note_absent(absence.hash, read_at, absence.key, Kind::lag);
-      }
+      space.filter->note_absent(absence.hash, read_at, absence.key, Kind::lag);
       continue;
     }
     space.filter->note_absent(

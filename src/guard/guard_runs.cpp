@@ -6,6 +6,7 @@
 // filter/parts_lookup.h): other keys' reads come in between, as if the worker were slow. Between
 // two commands of a run is nothing of their client's that could change an answer: its writes, what
 // changes its state, and all that is no such read end it.
+#include <algorithm>
 #include <array>
 
 #include "guard/guard.h"
@@ -124,11 +125,12 @@ void Guard::judge_all(Arguments keys, const Read& read) {
 // As judge() does of each key.
 void Guard::note_run(Arguments keys, const Question& question) {
   NamespaceCounters& counters = *namespace_counters_[run_.ns];
+  const bool is_told = tells_of_absences(parts_.namespaces[run_.ns]);
   std::array<std::uint32_t, kVerdicts> counts{};
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Verdict verdict = run_.verdicts[i];
     ++counts[static_cast<std::size_t>(verdict)];
-    if (verdict == Verdict::absent) {
+    if (verdict == Verdict::absent && is_told) {
       effects_.absences.push_back({.ns = run_.ns, .hash = run_.hashes[i], .key = keys[i]});
     }
     if (--until_traffic_ == 0) [[unlikely]] {
@@ -148,7 +150,9 @@ void Guard::note_run(Arguments keys, const Question& question) {
 void Guard::carried_out_run(const Question& question, Arguments keys) {
   if (run_.is_guarded) {
     note_run(keys, question);
-    effects_.count(counters_.answered, effects_.absences.size());
+    effects_.count(counters_.answered,
+                   static_cast<std::uint64_t>(std::ranges::count(
+                       std::span(run_.verdicts).first(keys.size()), Verdict::absent)));
   } else {
     effects_.unguarded.assign(keys.begin(), keys.end());
   }

@@ -21,8 +21,9 @@ std::size_t Session::take_run(guard::Question& first,
     return 0;
   }
   const std::string_view input(raw.data(), raw.size() + behind.size());
-  if (guard::Guard::judges(first)) {
-    return may_take_runs_ ? take_reads(first, raw.size(), input) : 0;
+  if (guard::Guard::judges(first)) {  // the keys of an MGET are a run of their own
+    const bool may_be_one = may_take_runs_ && first.command.role != redis::Role::mget;
+    return may_be_one ? take_reads(first, raw.size(), input) : 0;
   }
   if (!redis::is_plain_set(first.command, first.arguments.size()) || state_.has_unread_replies()) {
     return 0;

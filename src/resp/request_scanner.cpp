@@ -44,19 +44,31 @@ Scan whole_command(std::size_t bytes, std::size_t arguments) {
           .argument_total = arguments};
 }
 
-// The usual argument at the front. Returns where it ends; null: it is another one, or not whole.
-inline const char* take_fast_argument(std::string_view input, std::string_view& argument) {
-  const char* const end = input.data() + input.size();
+// Returns where the usual argument at `at` ends; null: it is another one, or not whole.
+inline const char* take_fast_argument(const char* at, const char* end, std::string_view& argument) {
   std::uint32_t length = 0;
-  if (!input.starts_with('$')) {
-    return nullptr;
-  }
-  const char* const begin = read_fast_line(input.data(), end, length);
+  const char* const begin = at != end && *at == '$' ? read_fast_line(at, end, length) : nullptr;
   if (begin == nullptr || end - begin < static_cast<std::ptrdiff_t>(length + kLineEndBytes)) {
     return nullptr;
   }
   argument = {begin, length};
   return begin + length + kLineEndBytes;
+}
+
+// `bytes` is 8 at least: of two arguments, the first with its lines has more.
+inline bool are_same(const char* one, const char* other, std::size_t bytes) {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  if (bytes > 2 * kWord) {
+    return std::memcmp(one, other, bytes) == 0;
+  }
+  const auto differ = [=](std::size_t at) {
+    std::uint64_t a = 0;
+    std::uint64_t b = 0;
+    std::memcpy(&a, one + at, kWord);
+    std::memcpy(&b, other + at, kWord);
+    return a ^ b;
+  };
+  return (differ(0) | differ(bytes - kWord)) == 0;
 }
 
 // The usual command: small, of usual lines, all there. Returns its bytes; 0 where it is anything
@@ -71,7 +83,7 @@ std::size_t scan_fast_command(std::string_view input, Arguments& arguments) {
   }
   for (; count != 0; --count) {
     std::string_view argument;
-    at = take_fast_argument({at, end}, argument);
+    at = take_fast_argument(at, end, argument);
     if (at == nullptr) {
       arguments.clear();
       return 0;
@@ -192,27 +204,26 @@ std::size_t alike_commands(std::string_view input,
            kLineEndBytes;
   };
   const bool has_value = but == AlikeBut::key_and_value;
-  const std::string_view front = input.substr(0, offset_behind(arguments[0]));
+  const std::size_t front = offset_behind(arguments[0]);
   const std::string_view tail =
       input.substr(0, first).substr(offset_behind(arguments[has_value ? 2 : 1]));
+  const char* const head = input.data();
+  const char* const end = head + input.size();
+  const char* at = head + first;
   std::size_t count = 1;
-  for (std::string_view left = input.substr(first);
-       count < out.size() && left.starts_with(front);) {
+  while (count < out.size() && end - at > static_cast<std::ptrdiff_t>(front) &&
+         are_same(at, head, front)) {
     AlikeCommand& next = out[count];
-    const char* at = take_fast_argument(left.substr(front.size()), next.key);
-    next.value = next.key;
-    if (at != nullptr && has_value) {
-      at = take_fast_argument(left.substr(static_cast<std::size_t>(at - left.data())), next.value);
+    const char* behind = take_fast_argument(at + front, end, next.key);
+    if (behind != nullptr && has_value) {
+      behind = take_fast_argument(behind, end, next.value);
     }
-    if (at == nullptr) {
+    if (behind == nullptr || behind - at > static_cast<std::ptrdiff_t>(kWholeArgumentBytesMax) ||
+        (!tail.empty() && !std::string_view(behind, end).starts_with(tail))) {
       break;
     }
-    const auto size = static_cast<std::size_t>(at - left.data()) + tail.size();
-    if (size > kWholeArgumentBytesMax || !left.substr(size - tail.size()).starts_with(tail)) {
-      break;
-    }
-    left.remove_prefix(size);
-    next.end = out[count - 1].end + size;
+    at = behind + tail.size();
+    next.end = static_cast<std::size_t>(at - head);
     ++count;
   }
   return count;

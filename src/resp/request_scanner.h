@@ -188,7 +188,7 @@ static_assert(sizeof(RequestScanner) <= 64, "one per client");
 // A command of a run of them that differ in the key alone, or in key and value.
 struct AlikeCommand {
   std::string_view key;    // the second argument
-  std::string_view value;  // the last one
+  std::string_view value;  // the third, of key_and_value
   std::size_t end = 0;     // in the input, behind it
 };
 
