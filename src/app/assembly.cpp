@@ -502,7 +502,7 @@ void Assembly::stop_accepting() {
   }
 }
 
-// To the worker with the fewest clients, which keeps it.
+// To the worker with the fewest clients; how busy they will be is seen later (balance()).
 void Assembly::hand_over(int socket, std::size_t listen) {
   const std::size_t endpoint = endpoints_.of_listen(listen);
   if (!endpoints_.node(endpoint)) {
@@ -522,6 +522,37 @@ void Assembly::hand_over(int socket, std::size_t listen) {
         transport ? tls_.accepted(least.worker.loop(), std::move(transport), listen) : nullptr,
         topology_ ? topology_->replies(endpoints_.of_listen(listen), host) : nullptr,
         from);
+  });
+}
+
+// Now and from then on. Clients of one Redis alone: they share what others have (mode: shared).
+void Assembly::balance() {
+  const bool is_possible = workers_.size() > 1 && endpoints_.size() == 1 && !topology_ &&
+                           config_.upstream.mode == config::UpstreamMode::shared;
+  if (!is_possible || process_state_.is_draining) {
+    return;
+  }
+  std::vector<std::chrono::nanoseconds> worked;
+  for (const auto& parts : workers_) {
+    worked.push_back(parts->worker.worked());
+  }
+  const io::TimePoint now = io::now_since_boot();
+  const auto passed = now - std::exchange(balanced_at_, now);
+  if (const auto move = balance_.look(worked, passed, client_count_.moved)) {
+    WorkerParts& from = *workers_[move->from];
+    WorkerParts& to = *workers_[move->to];
+    from.worker.loop().post([&from, &to, best = move->best] {
+      from.endpoints.front()->clients.give_one(
+          to.endpoints.front()->clients, best, [&to](int socket) {
+            return to.worker.loop().adopt(socket);
+          });
+    });
+  }
+  next_balance_.expires_after(proxy::Balance::kLookEvery);
+  next_balance_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) {
+      balance();
+    }
   });
 }
 
@@ -562,6 +593,7 @@ void Assembly::make_admin() {
     process_state_.clients.emplace_back([worker = parts.get()] { return worker->clients(); });
   }
   process_state_.refused_clients = [this] { return client_count_.refused.load(); };
+  process_state_.moved_clients = [this] { return client_count_.moved.load(); };
   process_state_.certificates = [this] { return tls_.certificates(); };
   process_state_.dropped_log_lines = [this] { return log_.dropped(); };
   admin_.emplace(AdminServer::Parts{.address = *config_.admin.address,
@@ -604,6 +636,7 @@ void Assembly::run() {
   make_workers();
   listen();
   process_state_.is_listening = true;
+  balance();
   make_admin();
   std::vector<std::vector<config::Address>> bound;
   bound.reserve(listeners_.size());

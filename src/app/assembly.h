@@ -66,6 +66,7 @@
 #include "io/worker.h"
 #include "keyspace/keyspace.h"
 #include "log/event_log.h"
+#include "proxy/balance.h"
 #include "proxy/clients.h"
 #include "source/input_file.h"
 #include "source/source.h"
@@ -408,6 +409,7 @@ class Assembly {
   void make_workers();
   void listen();
   void hand_over(int socket, std::size_t listen);
+  void balance();
   std::unique_ptr<Topology> make_topology();
   std::optional<upstream::RedisPlace> redis_of(std::string_view key) const;
   void on_each_worker(const std::function<void(WorkerParts& parts)>& call,
@@ -453,6 +455,9 @@ class Assembly {
   proxy::ClientCount client_count_;
   std::vector<std::unique_ptr<WorkerParts>> workers_;
   boost::asio::io_context io_;
+  boost::asio::steady_timer next_balance_{io_};
+  proxy::Balance balance_;
+  io::TimePoint balanced_at_{};
   std::unique_ptr<Drain> drain_;
   std::optional<Watchdog> watchdog_;
   std::vector<std::unique_ptr<io::Listener>> listeners_;  // as config_.listen

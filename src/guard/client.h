@@ -95,6 +95,10 @@ class WritesInFlight : boost::noncopyable {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   std::uint32_t writer = kNone;
   std::uint32_t user = kNone;
+  // Learner's: until when keys of its that are dropped are missed by its reads; and until when its
+  // reads pass since another worker may drop some.
+  TimePoint young_until{};
+  TimePoint reads_pass_until{};
   // Whom the command at hand is the first write of this client's to concern; its session takes it.
   Loads* joins = nullptr;
 
@@ -131,6 +135,11 @@ class Client : public redis::ClientState {
   // Null: it has neither missed nor written a key whose loads are anybody's concern yet.
   Misses* misses() const { return misses_.get(); }
   void remember_misses(std::unique_ptr<Misses> misses) { misses_ = std::move(misses); }
+  // What its worker has kept of it (Guard::leaves()).
+  void forget_worker() {
+    writes_.reset();
+    misses_.reset();
+  }
 
   void came_from(text::Network network) { network_ = network; }
   text::Network network() const { return network_; }

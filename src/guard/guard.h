@@ -281,6 +281,10 @@ class Guard {
   // comes of it after this.
   void stop_reading_replies(Client& client, TimePoint now);
   void ended(Client& client, TimePoint now);
+  // It goes on with another worker's guard: nothing of it is in flight. This worker may still drop
+  // young keys of its: until leaves() says its reads pass there.
+  TimePoint leaves(Client& client, TimePoint now);
+  void arrives(Client& client, TimePoint reads_pass_until, TimePoint now);
 
   // Of one with `read_at`, to which Redis has said nil: it is absent, and proven to be.
   bool may_replace(const AbsentKeyReply& reply, TimePoint now);

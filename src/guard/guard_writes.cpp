@@ -230,6 +230,22 @@ void Guard::ended(Client& client, TimePoint now) {
   learner_.ended(*writes);
 }
 
+TimePoint Guard::leaves(Client& client, TimePoint now) {
+  const WritesInFlight* const writes = client.writes();
+  const TimePoint reads_pass_until =
+      writes == nullptr ? TimePoint{}
+                        : std::max(learner_.reads_pass_until(*writes), writes->young_until);
+  ended(client, now);
+  client.forget_worker();
+  return reads_pass_until;
+}
+
+void Guard::arrives(Client& client, TimePoint reads_pass_until, TimePoint now) {
+  if (reads_pass_until > now) {
+    client.remember_writes(learner_.keys_in_flight()).reads_pass_until = reads_pass_until;
+  }
+}
+
 bool Guard::add(std::string_view key,
                 Client& client,
                 TimePoint now,

@@ -149,6 +149,7 @@ LearnedKeys::Learned Learner::learn(WritesInFlight& client,
                                               .ttl = key.ttl.value_or(space.overlay->ttl()),
                                               .max_lag = space.max_lag,
                                               .origin = key.origin});
+  client.young_until = std::max(client.young_until, now + space.max_lag);
   if (learned.young_loser) {
     TimePoint& until = writers_[*learned.young_loser].reads_pass_until;
     until = std::max(until, now + space.max_lag);

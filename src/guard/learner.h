@@ -8,6 +8,7 @@
 // kUsersMax users have a share each, all others one in common.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -141,8 +142,9 @@ class Learner {
   void ended(WritesInFlight& client);
   // Keys that it wrote were dropped before the filter can know them: until then its reads pass.
   TimePoint reads_pass_until(const WritesInFlight& client) const {
-    return client.writer == WritesInFlight::kNone ? TimePoint{}
-                                                  : writers_[client.writer].reads_pass_until;
+    return client.writer == WritesInFlight::kNone
+               ? client.reads_pass_until
+               : std::max(client.reads_pass_until, writers_[client.writer].reads_pass_until);
   }
 
   std::size_t& keys_in_flight() { return keys_in_flight_; }

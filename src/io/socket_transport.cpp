@@ -184,6 +184,13 @@ void SocketTransport::close() {
   }
 }
 
+int SocketTransport::release() {
+  leave_epoll();
+  const int socket = std::exchange(socket_, -1);
+  close();
+  return socket;
+}
+
 std::string SocketTransport::why_ended() const {
   if (last_error_ != 0) {
     return std::generic_category().message(last_error_);

@@ -41,6 +41,8 @@ class SocketTransport final : public Transport {
   void finish_writing() override;
   void close() override;
   bool is_open() const override { return state_ != State::closed; }
+  int release() override;
+  bool may_be_released() const override { return state_ == State::up; }
   std::optional<std::chrono::milliseconds> unheard_for() const override;
 
   // Tries the addresses in order until one connection is up. An empty list fails at once (in the

@@ -69,6 +69,11 @@ class Transport : boost::noncopyable {
   virtual void close() = 0;
   virtual bool is_open() const = 0;
 
+  // The socket, for a transport of another loop: this one is closed without a word, and nothing of
+  // what comes is lost. Not within a batch that may hold its readiness. -1: it cannot be had.
+  virtual int release() { return -1; }
+  virtual bool may_be_released() const { return false; }
+
   // Why no bytes come (any more), in words, asked before close(): the connection could not be made,
   // or has ended, or is not up yet although its owner's patience is at an end.
   virtual std::string why_ended() const { return {}; }

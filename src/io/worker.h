@@ -1,9 +1,10 @@
-// One thread with one AsioLoop. A client lives on one worker from its first byte to its last. What
-// the guard itself asks Redis has workers of its own (upstream/redis_client.h).
+// One thread with one AsioLoop. What the guard itself asks Redis has workers of its own
+// (upstream/redis_client.h).
 //
 // Threads: construct, start() and stop_and_join() from the owner's.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <thread>
 
@@ -28,6 +29,8 @@ class Worker {
   void start(std::function<void()> run);
   // The batch at hand ends first. Queued work that has not begun is dropped.
   void stop_and_join();
+  // Of a started one: the CPU time of its thread.
+  std::chrono::nanoseconds worked();
 
  private:
   AsioLoop loop_;

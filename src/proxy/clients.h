@@ -34,6 +34,7 @@ struct ClientCount {
   std::atomic<std::size_t> open{0};
   std::atomic<std::size_t> gone{0};       // not among those: sessions whose client has sent FIN
   std::atomic<std::uint64_t> refused{0};  // ever: above max_clients
+  std::atomic<std::uint64_t> moved{0};    // ever: from one worker to another
 };
 
 class Clients final : Session::Owner {
@@ -46,36 +47,7 @@ class Clients final : Session::Owner {
     ClientCount& total;
   };
 
-  explicit Clients(Worker worker)
-      : worker_(worker),
-        idle_(worker.loop, worker.settings.limits),
-        held_(worker.loop),
-        proofs_(worker.loop),
-        known_(std::make_shared<guard::KnownReplies>(
-            [this] { worker_.loop.post([this] { keep_promises(); }); })),
-        reply_clock_(worker.loop, worker.guard),
-        upstreams_(
-            worker.loop,
-            worker.settings.upstream,
-            [this](const resp::ConnectionState& told) { on_upstream_loss(told); },
-            [this] { return worker_.guard.parts().facts.withdrawals(); }),
-        of_sessions_{.loop = worker.loop,
-                     .guard = worker.guard,
-                     .own_commands = worker.own_commands,
-                     .arguments = arguments_,
-                     .arguments_behind = arguments_behind_,
-                     .run = run_,
-                     .settings = worker.settings,
-                     .idle = idle_,
-                     .held = held_,
-                     .proofs = proofs_,
-                     .known = known_,
-                     .reply_clock = reply_clock_,
-                     .route = {.loop = worker.loop,
-                               .upstreams = upstreams_,
-                               .settings = worker.settings.upstream,
-                               .in_flight_max = worker.settings.limits.inflight_per_client},
-                     .owner = *this} {}
+  explicit Clients(Worker worker);
   Clients(const Clients&) = delete;
   Clients& operator=(const Clients&) = delete;
   ~Clients();
@@ -106,7 +78,19 @@ class Clients final : Session::Owner {
   // For choosing the least loaded worker; includes expected clients.
   std::size_t count() const { return count_.load(std::memory_order_relaxed); }
 
+  // Has another worker, whose clients outlive this call's consequences, take one of these clients
+  // over: the one whose share of the work since the last call is nearest to `best` (balance.h). No
+  // call within two looks before: none, the work is counted from now on.
+  //
+  //   this:  choose ─▶ to:  connect, as told here ─▶ this:  still at rest? ─▶ to:  go on
+  //
+  // The connection is what makes it safe: Redis may have let the client in by rights that it would
+  // not give again, as the password was changed. Then nobody moves. `adopt`: on its thread.
+  using Adopt = std::function<std::unique_ptr<io::Transport>(int socket)>;
+  void give_one(Clients& to, unsigned best, Adopt adopt);
+
  private:
+  struct Newcomer;
   struct Admitted {
     std::unique_ptr<Session> session;
     std::optional<std::list<Session*>::iterator> gone;  // its place among those
@@ -118,6 +102,13 @@ class Clients final : Session::Owner {
   void keep_promises();
   void make_room();
   void tell_if_empty();
+  Session& add(std::unique_ptr<io::Transport> client, std::unique_ptr<RewrittenReplies> rewritten);
+  void remove(std::unordered_map<Session*, Admitted>::iterator session);
+  Session* choose(unsigned best);
+  void expect_moved(std::unique_ptr<Newcomer> newcomer);
+  void ask_for_newcomer();
+  std::shared_ptr<Session::Moved> let_go(const Newcomer& newcomer);
+  void admit_moved(const std::shared_ptr<Session::Moved>& moved);
 
   Worker worker_;
   resp::Arguments arguments_;
@@ -133,6 +124,8 @@ class Clients final : Session::Owner {
   std::unordered_map<Session*, Admitted> sessions_;
   std::list<Session*> gone_;  // who finished first comes first
   std::atomic<std::size_t> count_{0};
+  std::unique_ptr<Newcomer> newcomer_;  // at most one at a time
+  io::TimePoint measured_at_{};         // when the sessions were asked for their work
   bool is_draining_ = false;
   std::function<void()> on_empty_;
 };

@@ -45,6 +45,39 @@ void Session::end() {
   }
 }
 
+bool Session::may_move() const {
+  const bool is_quiet = phase_ == Phase::open && !is_draining_ && !held_ &&
+                        (!miss_ || miss_->state == Miss::State::none) &&
+                        input_.is_between_commands() && !input_.is_ahead() && output_.is_empty() &&
+                        !order_.is_waiting() && !order_.is_within_reply();
+  return is_quiet && state_.is_transferable() && !order_.rewrites() && route_.is_at_rest() &&
+         (route_.is_shared() || contact_ == Contact::none) && client_->may_be_released();
+}
+
+std::optional<resp::ConnectionState> Session::told_by_sharing() const {
+  return route_.is_shared() ? std::optional(state_.told()) : std::nullopt;
+}
+
+Session::Moved Session::move_out() {
+  phase_ = Phase::ended;
+  worker_.idle.remove(*this);
+  const io::TimePoint reads_pass_until = worker_.guard.leaves(state_, worker_.loop.now());
+  route_.close();
+  return {.socket = client_->release(),
+          .client = std::move(state_),
+          .reads_pass_until = reads_pass_until};
+}
+
+void Session::move_in(Moved moved, std::unique_ptr<upstream::GreetedConnection> connection) {
+  state_ = std::move(moved.client);
+  worker_.guard.arrives(state_, moved.reads_pass_until, worker_.loop.now());
+  state_.upstream_is_down();
+  if (connection) {
+    on_upstream_up();
+    route_.begin_with(std::move(connection));
+  }
+}
+
 void Session::on_limits_changed() {
   if (phase_ != Phase::ended) {
     worker_.idle.add(*this);
@@ -107,6 +140,7 @@ void Session::read_client() {
         give_up_miss();
         begin_read();
         worker_.idle.touch(*this);
+        work_ += kWorkPerRead + static_cast<std::uint32_t>(transfer.bytes);
         take(bytes);
         note_end_of_input(bytes.size() < buffer.size());
       }

@@ -277,7 +277,26 @@ class Session final : public io::Disposable,
   // Clients::on_upstream_changed().
   void on_upstream_changed(io::TimePoint before, bool keeps_subscribers);
 
+  // To another worker, as if it had been there from the beginning: only between two commands, when
+  // all replies are written, and whatever Redis knows of it, it can be told again.
+  struct Moved {
+    int socket = -1;
+    guard::Client client;
+    io::TimePoint reads_pass_until;  // Guard::leaves()
+  };
+  bool may_move() const;
+  // What the connection that it shares was told; nothing: it has had none.
+  std::optional<resp::ConnectionState> told_by_sharing() const;
+  Moved move_out();  // and ends
+  // `connection`: as told_by_sharing(); null: it has had none, or that was lost on the way.
+  void move_in(Moved moved, std::unique_ptr<upstream::GreetedConnection> connection);
+  // What it has sent since it was asked last, roughly in bytes.
+  std::uint32_t take_work() { return std::exchange(work_, 0); }
+  std::uint32_t work() const { return work_; }
+
  private:
+  static constexpr std::uint32_t kWorkPerRead = 1024;  // a read and a write cost as much as that
+
   // Its life, from above to below.
   //
   //   phase            comes from        when
@@ -466,6 +485,7 @@ class Session final : public io::Disposable,
   bool upstream_over_limit_ = false;
   Writing writing_ = Writing::at_rest;
   Contact contact_ = Contact::none;
+  std::uint32_t work_ = 0;            // modulo 2^32
   io::TimePoint heard_at_;            // when Redis was last sent something
   std::unique_ptr<Silence> silence_;  // null: it may still send
   std::unique_ptr<io::Timer> farewell_;

@@ -153,6 +153,19 @@ void Route::settle() {
   }
 }
 
+bool Route::is_at_rest() const {
+  return !own_ && !is_lost_ &&
+         (shared_ == nullptr ||
+          (shared_->in_flight(*this) == 0 && is_member_as_told(owner_.told())));
+}
+
+void Route::begin_with(std::unique_ptr<GreetedConnection> own) {
+  is_new_ = is_unused_ = true;
+  own_ = std::move(own);
+  own_->belong_to(*this);
+  settle();
+}
+
 void Route::retire() {
   if (own_) {
     is_retired_ = is_retired_ || worker_.upstreams.may_retire(own_->opened_at());

@@ -22,11 +22,18 @@ using Count = unsigned long long;
 // Under ten seconds in release, for each mode.
 constexpr std::uint64_t kRuns = 300;
 
-AttackOutcome run(std::uint64_t seed, Mode mode) {
-  return run_and_look_for_leaks([=] { return AttackWorld(seed, mode).run(); });
+struct Guarded {
+  const char* name;
+  Mode mode;
+  bool moves = false;
+};
+
+AttackOutcome run(std::uint64_t seed, const Guarded& guarded) {
+  return run_and_look_for_leaks(
+      [&] { return AttackWorld(seed, guarded.mode, guarded.moves).run(); });
 }
 
-class AttackOn : public testing::TestWithParam<Mode> {};
+class AttackOn : public testing::TestWithParam<Guarded> {};
 
 TEST_P(AttackOn, nobody_reaches_another_client_or_switches_the_guard_off) {
   const Seeds seeds = chosen_seeds(kRuns);
@@ -41,7 +48,7 @@ TEST_P(AttackOn, nobody_reaches_another_client_or_switches_the_guard_off) {
       continue;
     }
     ASSERT_EQ(outcome.failure, "") << "seed " << seed << "; replay it with: ./dev simulate " << seed
-                                   << " 1 " << name_of(GetParam());
+                                   << " 1 " << GetParam().name;
     total.clients += outcome.clients;
     total.commands += outcome.commands;
     total.replies += outcome.replies;
@@ -49,12 +56,13 @@ TEST_P(AttackOn, nobody_reaches_another_client_or_switches_the_guard_off) {
     total.pushes += outcome.pushes;
     total.absent_reads += outcome.absent_reads;
     total.absent_reads_passed += outcome.absent_reads_passed;
+    total.moves += outcome.moves;
     total.virtual_time += outcome.virtual_time;
   }
   std::printf(
       "attack: mode=%s seed=%llu runs=%llu failed=%llu clients=%llu commands=%llu replies=%llu "
-      "answered=%llu pushes=%llu absent=%llu passed=%llu virtual_ms=%lld\n",
-      name_of(GetParam()),
+      "answered=%llu pushes=%llu absent=%llu passed=%llu moves=%llu virtual_ms=%lld\n",
+      GetParam().name,
       Count{seeds.first},
       Count{seeds.runs},
       Count{failed},
@@ -65,12 +73,14 @@ TEST_P(AttackOn, nobody_reaches_another_client_or_switches_the_guard_off) {
       Count{total.pushes},
       Count{total.absent_reads},
       Count{total.absent_reads_passed},
+      Count{total.moves},
       static_cast<long long>(total.virtual_time.count()));
   EXPECT_EQ(failed, 0U);
   if (seeds.runs >= kRuns) {  // else the invariants check nothing
     EXPECT_GT(total.answered, total.absent_reads / 2);
     EXPECT_GT(total.pushes, 0U);
     EXPECT_GT(total.clients, 5 * seeds.runs);
+    EXPECT_EQ(total.moves > seeds.runs, GetParam().moves);
   }
 }
 
@@ -82,8 +92,10 @@ TEST_P(AttackOn, one_seed_is_one_run_whatever_ran_before) {
 
 INSTANTIATE_TEST_SUITE_P(Mode,
                          AttackOn,
-                         testing::Values(Mode::pinned, Mode::shared),
-                         [](const auto& mode) { return name_of(mode.param); });
+                         testing::Values(Guarded{"pinned", Mode::pinned},
+                                         Guarded{"shared", Mode::shared},
+                                         Guarded{"moving", Mode::shared, true}),
+                         [](const auto& guarded) { return guarded.param.name; });
 
 }  // namespace
 }  // namespace cuckooguard::simulation

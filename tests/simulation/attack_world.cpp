@@ -29,13 +29,14 @@ const std::string kLatePassword = "swordfish";
 
 }  // namespace
 
-AttackWorld::AttackWorld(std::uint64_t seed, config::UpstreamMode mode)
+AttackWorld::AttackWorld(std::uint64_t seed, config::UpstreamMode mode, bool moves)
     : random_(seed),
       loop_(random_.next()),
       shop_(loop_, random_.next()),
       redis_(loop_, *this),
       control_(loop_, shop_.facts(), redis_.store(), shop_.commands(), SimShop::kNamespaces),
       records_{.redis = redis_.store()},
+      moves_(moves),
       memory_before_(proxy_memory().live) {
   settings_.upstream.mode = mode;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
@@ -81,12 +82,17 @@ void AttackWorld::make_redis() {
 void AttackWorld::make_proxy() {
   constexpr std::array<std::uint32_t, 3> kInflight{32, 200, 1024};
   settings_.limits.inflight_per_client = random_.pick(kInflight);
-  proxy_ =
-      std::make_unique<proxy::Clients>(proxy::Clients::Worker{.loop = loop_,
-                                                              .guard = shop_.guard(),
-                                                              .own_commands = shop_.own_commands(),
-                                                              .settings = settings_,
-                                                              .total = total_});
+  for (std::size_t i = 0; i < (moves_ ? 2U : 1U); ++i) {
+    workers_.push_back(std::make_unique<proxy::Clients>(
+        proxy::Clients::Worker{.loop = loop_,
+                               .guard = shop_.guard(i),
+                               .own_commands = shop_.own_commands(i),
+                               .settings = settings_,
+                               .total = total_}));
+  }
+  if (moves_) {
+    move_one();
+  }
   loop_.on_connect([this](SimTransport& upstream) {
     ++connection_ids_;
     if (shares()) {
@@ -95,6 +101,28 @@ void AttackWorld::make_proxy() {
       redis_.connect(upstream, static_cast<int>(clients_.size()) - 1);
     }
   });
+}
+
+void AttackWorld::move_one() {
+  if (is_gone_) {
+    return;
+  }
+  loop_.weather().post_latency_max = microseconds(random_.below(2'000));
+  const std::size_t from = random_.below(workers_.size());
+  loop_.as_batch([this, from] {
+    workers_[from]->give_one(*workers_[1 - from],
+                             static_cast<unsigned>(random_.between(100, 900)),
+                             [this](int socket) { return loop_.adopt(socket); });
+  });
+  loop_.at(microseconds(random_.below(8'000)), [this] { move_one(); });
+}
+
+std::size_t AttackWorld::sessions() const {
+  std::size_t all = 0;
+  for (const auto& worker : workers_) {
+    all += worker->count();
+  }
+  return all;
 }
 
 std::string AttackWorld::user_for(Conduct conduct) {
@@ -141,7 +169,8 @@ AttackClient& AttackWorld::add_client(Conduct conduct, std::string user) {
                                      random_.next()));
   AttackClient& client = *clients_.back();
   auto transport = loop_.accept(client.peer());
-  loop_.as_batch([this, &transport] { proxy_->admit(std::move(transport)); });
+  proxy::Clients& worker = *workers_[moves_ ? random_.below(workers_.size()) : 0];
+  loop_.as_batch([&worker, &transport] { worker.admit(std::move(transport)); });
   client.start();
   return client;
 }
@@ -293,17 +322,18 @@ void AttackWorld::check_memory() {
       proxy::Session::kUpstreamQueueBytesMax + 4 * io::Loop::kReadBufferBytes +
       2 * settings_.limits.client_output_soft + 2 * resp::kWholeCommandBytesMax;
   const std::size_t live = proxy_memory().live - memory_before_;
-  if (live > kSharedMemoryMax + proxy_->count() * per_client) {
+  if (live > workers_.size() * kSharedMemoryMax + sessions() * per_client) {
     loop_.fail("the proxy holds " + std::to_string(live) + " bytes for " +
-               std::to_string(proxy_->count()) + " clients");
+               std::to_string(sessions()) + " clients");
   }
 }
 
 void AttackWorld::judge() {
   const auto asked = static_cast<double>(records_.absent_reads);
   const std::uint64_t few = kPassedFew + changes_ * 4 * kPassedFew;
-  if (static_cast<double>(records_.absent_reads_passed) >
-      kPassedShareMax * asked + static_cast<double>(few)) {
+  // Reads of a client that has written pass for a while when it has moved, here all the time.
+  if (!moves_ && static_cast<double>(records_.absent_reads_passed) >
+                     kPassedShareMax * asked + static_cast<double>(few)) {
     loop_.fail("of " + std::to_string(records_.absent_reads) +
                " reads of absent keys by good clients " +
                std::to_string(records_.absent_reads_passed) + " have reached Redis");
@@ -357,8 +387,8 @@ AttackOutcome AttackWorld::run() {
     client->leave();
   }
   run_for(seconds(30));
-  if (proxy_->count() != 0 || redis_.connections() != 0) {
-    loop_.fail(std::to_string(proxy_->count()) + " sessions and " +
+  if (sessions() != 0 || redis_.connections() != 0) {
+    loop_.fail(std::to_string(sessions()) + " sessions and " +
                std::to_string(redis_.connections()) + " connections to Redis stay");
   }
   return {.failure = loop_.failure(),
@@ -370,6 +400,7 @@ AttackOutcome AttackWorld::run() {
           .pushes = records_.pushes_received,
           .absent_reads = records_.absent_reads,
           .absent_reads_passed = records_.absent_reads_passed,
+          .moves = total_.moved,
           .virtual_time = std::chrono::duration_cast<milliseconds>(loop_.now() - began)};
 }
 

@@ -35,6 +35,7 @@ struct AttackOutcome {
   std::uint64_t pushes = 0;
   std::uint64_t absent_reads = 0;
   std::uint64_t absent_reads_passed = 0;
+  std::uint64_t moves = 0;  // from one worker to another
   std::chrono::milliseconds virtual_time{};
 };
 
@@ -46,7 +47,8 @@ class AttackWorld final : RedisWitness {
   static constexpr std::uint64_t kPassedFew = 12;
   static constexpr std::chrono::milliseconds kReadWaitMax{400};
 
-  AttackWorld(std::uint64_t seed, config::UpstreamMode mode);
+  // `moves`: there are two workers, and clients move between them all the time.
+  AttackWorld(std::uint64_t seed, config::UpstreamMode mode, bool moves = false);
   ~AttackWorld();
   AttackWorld(const AttackWorld&) = delete;
   AttackWorld& operator=(const AttackWorld&) = delete;
@@ -65,6 +67,8 @@ class AttackWorld final : RedisWitness {
   void make_weather();
   void make_redis();
   void make_proxy();
+  void move_one();
+  std::size_t sessions() const;
   void admit_later(std::uint64_t slot);
   void admit(std::uint64_t slot);
   AttackClient& add_client(Conduct conduct, std::string user);
@@ -86,7 +90,8 @@ class AttackWorld final : RedisWitness {
   proxy::Session::Settings settings_;
   proxy::ClientCount total_;
   AttackRecords records_;
-  std::unique_ptr<proxy::Clients> proxy_;
+  std::vector<std::unique_ptr<proxy::Clients>> workers_;
+  bool moves_;
   std::vector<std::string> existing_keys_;
   std::vector<std::unique_ptr<AttackClient>> clients_;
   std::vector<Conduct> slots_;

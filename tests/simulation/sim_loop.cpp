@@ -52,6 +52,19 @@ std::unique_ptr<SimTransport> SimLoop::accept(SimPeer& peer) {
   return transport;
 }
 
+std::unique_ptr<SimTransport> SimLoop::adopt(int socket) {
+  return std::move(released_.extract(socket).mapped());
+}
+
+void SimLoop::post(std::function<void()> call) {
+  const OutsideProxy outside;
+  const auto most = std::chrono::nanoseconds(weather_.post_latency_max).count();
+  const std::chrono::nanoseconds late{most == 0 ? 0
+                                                : random_.below(static_cast<std::uint64_t>(most))};
+  last_post_ = std::max(last_post_, now_ + late);
+  at(last_post_ - now_, [this, work = std::move(call)] { as_batch(work); });
+}
+
 void SimLoop::on_batch(std::function<void()> begin, std::function<void()> end) {
   batch_begins_ = std::move(begin);
   batch_ends_ = std::move(end);

@@ -38,6 +38,7 @@ struct Weather {
   // Of a new connection, each way: how much may be on its way or unread before writing blocks.
   std::size_t capacity_min = std::size_t{1} << 20U;
   std::size_t capacity_max = std::size_t{1} << 20U;
+  std::chrono::microseconds post_latency_max{0};  // of what is posted, in its order
 };
 
 class SimLoop final : public io::Loop {
@@ -55,9 +56,7 @@ class SimLoop final : public io::Loop {
   void dispose(std::unique_ptr<io::Disposable> disposable) override;
   std::unique_ptr<io::Timer> after(std::chrono::milliseconds delay,
                                    std::function<void()> call) override;
-  void post(std::function<void()> call) override {
-    at({}, [this, work = std::move(call)] { as_batch(work); });
-  }
+  void post(std::function<void()> call) override;
   std::span<char> read_buffer() override { return {read_buffer_.get(), kReadBufferBytes}; }
   io::ChunkPool& chunks() override { return chunks_; }
 
@@ -71,6 +70,8 @@ class SimLoop final : public io::Loop {
   void on_batch(std::function<void()> begin, std::function<void()> end);
   // A connection somebody has made to us: the proxy's end, and `peer` becomes the other end.
   std::unique_ptr<SimTransport> accept(SimPeer& peer);
+  // Of one that was released: another end of the same connection.
+  std::unique_ptr<SimTransport> adopt(int socket);
   EventId at(std::chrono::nanoseconds delay, std::function<void()> call);
   void cancel(const EventId& event) { events_.erase(event); }
   // Work of the product's as a batch of its own, now.
@@ -105,6 +106,7 @@ class SimLoop final : public io::Loop {
   Random random_;
   Weather weather_;
   io::TimePoint now_{std::chrono::hours(1)};
+  io::TimePoint last_post_{};
   std::map<EventId, std::function<void()>> events_;
   std::uint64_t events_made_ = 0;
   bool wake_up_is_due_ = false;
@@ -119,6 +121,7 @@ class SimLoop final : public io::Loop {
 
   std::map<std::uint64_t, SimTransport*> transports_;
   std::uint64_t transports_made_ = 0;
+  std::map<int, std::unique_ptr<SimTransport>> released_;
   std::set<std::uint64_t> touched_;     // may be ready
   std::set<std::uint64_t> delivering_;  // in the batch at hand
 

@@ -76,10 +76,12 @@ SimShop::SimShop(SimLoop& loop, std::uint64_t seed)
   }
   guarded_[kItems].absent_reply =
       guard::AbsentReplyBytes({.nil = false, .bytes = std::string(kItemAbsent)});
-  guard_ = std::make_unique<guard::Guard>(
-      guard::Guard::Parts{.keyspace = keyspace_, .namespaces = guarded_, .facts = facts_});
-  own_commands_ = std::make_unique<guard::OwnCommands>(
-      *guard_, guard::guard_commands(*guard_), guard::filter_commands(*guard_));
+  for (Worker& worker : workers_) {
+    worker.guard = std::make_unique<guard::Guard>(
+        guard::Guard::Parts{.keyspace = keyspace_, .namespaces = guarded_, .facts = facts_});
+    worker.commands = std::make_unique<guard::OwnCommands>(
+        *worker.guard, guard::guard_commands(*worker.guard), guard::filter_commands(*worker.guard));
+  }
   fill();
 }
 

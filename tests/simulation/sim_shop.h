@@ -13,6 +13,7 @@
 // applier stalls, the proofs stop, filters are built anew.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -50,8 +51,8 @@ class SimShop {
   SimShop& operator=(const SimShop&) = delete;
   ~SimShop() = default;
 
-  guard::Guard& guard() { return *guard_; }
-  guard::OwnCommands& own_commands() { return *own_commands_; }
+  guard::Guard& guard(std::size_t worker = 0) { return *workers_.at(worker).guard; }
+  guard::OwnCommands& own_commands(std::size_t worker = 0) { return *workers_.at(worker).commands; }
   filter::Epochs& epochs() { return epochs_; }
 
   redis::Facts& facts() { return facts_; }
@@ -126,8 +127,11 @@ class SimShop {
   std::vector<Space> spaces_;
   std::vector<guard::GuardedNamespace> guarded_;
   redis::Facts facts_;
-  std::unique_ptr<guard::Guard> guard_;
-  std::unique_ptr<guard::OwnCommands> own_commands_;
+  struct Worker {
+    std::unique_ptr<guard::Guard> guard;
+    std::unique_ptr<guard::OwnCommands> commands;
+  };
+  std::array<Worker, 2> workers_;
   std::deque<Change> unapplied_;
   std::map<std::string, io::TimePoint, std::less<>> written_until_;  // keys
   std::shared_ptr<const redis::Commands> commands_;  // those reads that the simulated Redis has

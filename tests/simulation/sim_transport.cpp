@@ -229,6 +229,21 @@ void SimTransport::close() {
   }
 }
 
+int SimTransport::release() {
+  const OutsideProxy outside;
+  if (loop_.delivering_.contains(id_)) {
+    loop_.fail("a transport was released within a batch that holds its readiness");
+  }
+  auto next = std::make_unique<SimTransport>(loop_, State::up);
+  next->link_ = std::move(link_);
+  next->link_->product = next.get();
+  next->observer_ = std::move(observer_);
+  state_ = State::closed;
+  const int socket = static_cast<int>(next->id_);
+  loop_.released_.emplace(socket, std::move(next));
+  return socket;
+}
+
 SimPeer::~SimPeer() {
   if (link_) {
     close();

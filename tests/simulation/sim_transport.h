@@ -44,6 +44,8 @@ class SimTransport final : public io::Transport {
   void finish_writing() override;
   void close() override;
   bool is_open() const override { return state_ != State::closed; }
+  int release() override;
+  bool may_be_released() const override { return state_ == State::up; }
   std::optional<std::chrono::milliseconds> unheard_for() const override;
 
   // The world's: the outcome of a connect.

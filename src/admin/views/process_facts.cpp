@@ -85,6 +85,11 @@ void add_process(FactSection& process, const Model& model, const ProcessUse& use
     process.add({}, model.process_state.refused_clients())
         .metric("refused_clients_total", "Clients refused because limits.max_clients was reached.");
   }
+  if (model.process_state.moved_clients) {
+    process.add({}, model.process_state.moved_clients())
+        .metric("moved_clients_total",
+                "Clients moved from a busy worker to one that was much less busy.");
+  }
   if (model.process_state.dropped_log_lines) {
     process.add({}, model.process_state.dropped_log_lines())
         .metric("log_dropped_lines_total",

@@ -119,6 +119,7 @@ struct ProcessState {
       guard::NodeState::never};  // by the control connection, if there is one
   std::vector<std::function<std::size_t()>> clients{};       // of each worker; any thread
   std::function<std::uint64_t()> refused_clients{};          // ever; any thread
+  std::function<std::uint64_t()> moved_clients{};            // ever; any thread
   std::function<std::uint64_t()> dropped_log_lines{};        // ever; any thread
   std::function<std::vector<Certificate>()> certificates{};  // each file once; any thread
   std::vector<Heartbeat> heartbeats{};                       // the admin thread's
