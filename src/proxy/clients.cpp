@@ -126,7 +126,8 @@ Session& Clients::add(std::unique_ptr<io::Transport> client,
                       std::unique_ptr<RewrittenReplies> rewritten) {
   auto session = std::make_unique<Session>(of_sessions_, std::move(client), std::move(rewritten));
   Session& added = *session;
-  sessions_.emplace(&added, Admitted{.session = std::move(session), .gone = std::nullopt});
+  sessions_.emplace(
+      &added, Admitted{.session = std::move(session), .gone = std::nullopt, .number = ++admitted_});
   return added;
 }
 
@@ -241,12 +242,13 @@ Session* Clients::choose(unsigned best) {
     total += session->work();
   }
   Session* chosen = nullptr;
-  unsigned least = ~0U;
+  std::pair least(~0U, std::uint64_t{0});  // of equals the one that came first
   for (const auto& [session, owned] : sessions_) {
     const auto share = static_cast<unsigned>(std::uint64_t{session->take_work()} * 1000 / total);
     const auto distance = Balance::distance(share, best);
-    if (is_measured && distance && *distance < least && session->may_move()) {
-      least = *distance;
+    const std::pair rank(distance.value_or(~0U), owned.number);
+    if (is_measured && distance && rank < least && session->may_move()) {
+      least = rank;
       chosen = session;
     }
   }

@@ -94,6 +94,7 @@ class Clients final : Session::Owner {
   struct Admitted {
     std::unique_ptr<Session> session;
     std::optional<std::list<Session*>::iterator> gone;  // its place among those
+    std::uint64_t number = 0;                           // in the order of admission
   };
 
   void on_session_end(Session& session) override;
@@ -125,7 +126,8 @@ class Clients final : Session::Owner {
   std::list<Session*> gone_;  // who finished first comes first
   std::atomic<std::size_t> count_{0};
   std::unique_ptr<Newcomer> newcomer_;  // at most one at a time
-  io::TimePoint measured_at_{};         // when the sessions were asked for their work
+  std::uint64_t admitted_ = 0;
+  io::TimePoint measured_at_{};  // when the sessions were asked for their work
   bool is_draining_ = false;
   std::function<void()> on_empty_;
 };

@@ -540,7 +540,7 @@ void Session::on_relayed(bool well_formed) {
   }
   queue_flush();
   update_watch();
-  if (!order_.is_waiting()) {
+  if (!order_.is_waiting() && !order_.is_within_reply()) {  // a push may have begun behind them
     on_all_replied();
   }
   go_on();

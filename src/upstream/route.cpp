@@ -160,10 +160,9 @@ bool Route::is_at_rest() const {
 }
 
 void Route::begin_with(std::unique_ptr<GreetedConnection> own) {
-  is_new_ = is_unused_ = true;
+  is_unused_ = true;
   own_ = std::move(own);
   own_->belong_to(*this);
-  settle();
 }
 
 void Route::retire() {

@@ -109,7 +109,7 @@ class Route final : GreetedConnection::Owner, SharedUpstream::Member, LoginProbe
   // All replies have come, and what this client had is shared by others; or it has had nothing yet.
   bool is_at_rest() const;
   bool is_shared() const { return shared_ != nullptr; }
-  // Of a client that has come from another worker: a lease as it had it there.
+  // A client that has come from another worker has a lease first, told what it shared there.
   void begin_with(std::unique_ptr<GreetedConnection> own);
   void retire();  // for new work Redis is to be reached anew (Upstreams)
   void on_login_wanted() { is_retired_ = has_own(); }  // Redis has replied so

@@ -37,6 +37,20 @@ TEST_F(Isolation, pushes_that_somebody_has_directed_to_a_shared_connection_are_n
   EXPECT_EQ(upstreams(), 1U);
 }
 
+TEST_F(Isolation, a_lease_on_which_a_push_has_begun_is_kept_until_its_end) {
+  const auto a = connect();
+  send(a, command("GET x"));
+  redis_sends(0, "$1\r\nx\r\n");
+  send(a, command("MULTI"));
+  send(a, command("DISCARD"));
+  redis_sends(1, kOk + kOk + kInvalidate.substr(0, 20));
+  EXPECT_EQ(got(a), "$1\r\nx\r\n" + kOk + kOk);
+  send(a, command("GET y"));
+  EXPECT_EQ(redis_got(0), command("GET x"));
+  redis_sends(1, kInvalidate.substr(20) + "$1\r\ny\r\n");
+  EXPECT_EQ(got(a), "$1\r\ny\r\n");
+}
+
 TEST_F(Isolation, a_reply_that_nobody_has_asked_for_ends_its_connection) {
   const auto a = connect();
   const auto b = connect();
