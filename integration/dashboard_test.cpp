@@ -35,6 +35,7 @@ const std::map<std::string, std::string> kNotShown{
     {"cuckooguard_filter_full", "cuckooguard_filter_state has it"},
     {"cuckooguard_filter_tables", "changes with the database's tables only"},
     {"cuckooguard_log_dropped_lines_total", "an alert says so, and so does the log"},
+    {"cuckooguard_moved_clients_total", "moves are rare, and disturb nobody"},
     {"cuckooguard_namespace_proof_age_seconds", "that of its source is shown"},
     {"cuckooguard_replaced_keys_total",
      "a reply of Redis's less, as cuckooguard_keys_total has others"},

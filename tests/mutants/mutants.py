@@ -29,6 +29,7 @@ GUARD_COMMANDS = "src/guard/guard_commands.cpp"
 IN_FLIGHT = "src/guard/client.cpp"
 LEARNED = "src/guard/learner.cpp"
 SESSION = "src/proxy/session.cpp"
+BALANCE = "src/proxy/balance.cpp"
 ORDER = "src/proxy/reply_order.cpp"
 ROUTE = "src/upstream/route.cpp"
 CLIENTS = "src/proxy/clients.cpp"
@@ -684,6 +685,16 @@ MUTANTS = [
      [("src/guard/guard_writes.cpp", "write.client.writes()->await(reply);", "write.client.writes()->await(last_reply);")]),
     ("guard", "runs_of_commands_of_several_keys", "a command is forwarded for its first key alone",
      [("src/guard/guard_runs.cpp", "!is_of_one_key || is_error", "(!is_of_one_key && question.arguments.size() < 2) || is_error")]),
+    # Clients that move to another worker
+    ("attack", "clients_move_while_they_are_owed_replies", "a reply that comes after the move is nobody's",
+     [(SESSION, "!order_.is_waiting() && !order_.is_within_reply();", "!order_.is_within_reply();"),
+      (ROUTE, "shared_->in_flight(*this) == 0 && is_member_as_told", "is_member_as_told")]),
+    ("proxy", "clients_move_before_redis_has_let_them_in", "a client whose password has been changed is cut off by a move",
+     [(CLIENTS, "  if (newcomer_->told) {", "  if (newcomer_->told && is_draining_) {")]),
+    ("proxy", "moved_clients_forget_their_young_keys", "a client is told that a key is absent which it has just written elsewhere",
+     [(WRITES, "if (reads_pass_until > now) {", "if (reads_pass_until > now && client.is_raw()) {")]),
+    ("proxy", "busy_clients_are_swapped", "a client that fills a worker is moved to and fro",
+     [(BALANCE, "share > best + best / 2", "share > 1000")]),
 ]
 
 
@@ -707,7 +718,7 @@ def killing_runs(killer):
         path = killer + "_test" if killer.startswith("integration/") else f"tests/{folder}/{program}"
         return program, [[f"build/release/{path}", "--gtest_brief=1", "--gtest_fail_fast"]]
     simulation = ["env", f"CUCKOOGUARD_RUNS={RUNS}", "build/release/tests/simulation/attack_simulation_test"]
-    return "attack_simulation_test", [[*simulation, f"--gtest_filter=*nobody*{mode}*"] for mode in ("shared", "pinned")]
+    return "attack_simulation_test", [[*simulation, f"--gtest_filter=*nobody*{mode}*"] for mode in ("shared", "moving", "pinned")]
 
 
 # What has failed first.
