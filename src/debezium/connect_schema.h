@@ -1,0 +1,43 @@
+// The schema that Kafka Connect's JSON converter puts in front of a payload: what it says of the
+// columns that are asked for.
+//
+// Threads: free functions. Errors: words that go on from a column's name, or a sentence.
+// Source: Kafka's JsonConverter, JsonSchema.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "debezium/column_type.h"
+#include "debezium/json_document.h"
+
+namespace cuckooguard::debezium {
+
+// How one column's values are read.
+struct ColumnPlan {
+  bool is_there = false;  // else the schema has no such column
+  Connector connector = Connector::mysql;
+  ColumnType type{};
+  std::optional<std::string> refused{};
+};
+
+using ColumnPlans = std::vector<ColumnPlan>;
+
+ColumnPlans plans_without_schema(std::span<const Column> columns, Connector connector);
+
+// Which struct of the schema has the columns: that of a key itself, or `before` and `after` of an
+// envelope, which are one.
+enum class Image : bool { key, envelope };
+
+// `schema`: the place of an object.
+std::expected<ColumnPlans, std::string> plans_of(Document& document,
+                                                 Document::Index schema,
+                                                 Image image,
+                                                 std::span<const Column> columns,
+                                                 Connector connector);
+
+}  // namespace cuckooguard::debezium

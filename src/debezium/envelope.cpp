@@ -1,0 +1,300 @@
+#include "debezium/envelope.h"
+
+#include <array>
+#include <utility>
+
+#include "text/printable.h"
+
+namespace cuckooguard::debezium {
+namespace {
+
+constexpr Trouble kTwice = "a message has a member twice";
+
+std::string_view* slot_of_c(Source& source, Name name) {
+  return is(name, "connector")    ? &source.connector
+         : is(name, "commit_lsn") ? &source.fields.commit_lsn
+         : is(name, "change_lsn") ? &source.fields.change_lsn
+         : is(name, "commit_scn") ? &source.fields.commit_scn
+                                  : nullptr;
+}
+
+std::string_view* slot_of_s(Source& source, Name name) {
+  return is(name, "snapshot")   ? &source.snapshot
+         : is(name, "schema")   ? &source.schema
+         : is(name, "sequence") ? &source.fields.sequence
+         : is(name, "scn")      ? &source.fields.scn
+         : is(name, "ssn")      ? &source.fields.ssn
+                                : nullptr;
+}
+
+// Where the text of a member of `source` goes; null: it is not asked for.
+std::string_view* slot_of(Source& source, Name name) {
+  const auto one = [name](const auto& expected, std::string_view& slot) {
+    return is(name, expected) ? &slot : nullptr;
+  };
+  SourceFields& fields = source.fields;
+  switch (name[0]) {
+    case 'c':
+      return slot_of_c(source, name);
+    case 'd':
+      return one("db", source.database);
+    case 'e':
+      return one("event_serial_no", fields.event_serial_no);
+    case 'f':
+      return one("file", fields.file);
+    case 'g':
+      return one("gtid", source.gtid);
+    case 'l':
+      return one("lsn", fields.lsn);
+    case 'n':
+      return one("name", source.server);
+    case 'p':
+      return one("pos", fields.pos);
+    case 'r':
+      return is(name, "row") ? &fields.row : one("rs_id", fields.rs_id);
+    case 's':
+      return slot_of_s(source, name);
+    case 't':
+      return is(name, "table") ? &source.table : one("ts_ms", source.ts_ms);
+    default:
+      return nullptr;
+  }
+}
+
+constexpr Trouble kUnwrapped =
+    "a message has no envelope (op, source, before, after): remove the transform "
+    "ExtractNewRecordState (`unwrap`), which leaves out what an exact filter needs";
+
+// Reads one value.
+class Reader {
+ public:
+  Reader(Document& document, RowListener& listener, Envelope& envelope)
+      : document_(document), listener_(listener), envelope_(envelope) {}
+
+  Trouble read(Document::Index place);
+
+ private:
+  Trouble read_member(Name name, Document::Index& value);
+  Trouble read_member_of_s(Name name, Document::Index& value);
+  Trouble read_member_of_t(Name name, Document::Index value);
+  Trouble read_source(Document::Index& value);
+  Trouble read_row(bool is_after, Document::Index& value);
+  Trouble read_message(Document::Index value);
+  Trouble read_once(Document::Index value, Json& json) {
+    return json.text.data() != nullptr ? kTwice : document_.read(value, json);
+  }
+  static Trouble note(bool& is_there) {
+    is_there = true;
+    return nullptr;
+  }
+
+  Document& document_;
+  RowListener& listener_;
+  Envelope& envelope_;
+};
+
+Trouble Reader::read_source(Document::Index& value) {
+  if (envelope_.has_source) {
+    return kTwice;
+  }
+  if (document_.at(value) != '{') {
+    return note(envelope_.has_others);
+  }
+  envelope_.has_source = true;
+  Source& source = envelope_.source;
+  const Trouble trouble = document_.for_each_member(value, [&](Name name, Document::Index& member) {
+    std::string_view* const slot = slot_of(source, name);
+    if (slot == nullptr) {
+      return Trouble();
+    }
+    if (slot->data() != nullptr) {
+      return "a message's source block has a member twice";
+    }
+    return document_.read_text(member, *slot);
+  });
+  source.fields.database = source.database;
+  return trouble;
+}
+
+Trouble Reader::read_message(Document::Index value) {
+  envelope_.has_message = true;
+  if (document_.at(value) != '{') {
+    return nullptr;
+  }
+  return document_.for_each_member(value, [this](Name name, Document::Index& member) {
+    Json json;
+    if (!is(name, "prefix")) {
+      return Trouble();
+    }
+    const Trouble trouble = document_.read(member, json);
+    envelope_.message_prefix = json.text;
+    return trouble;
+  });
+}
+
+Trouble Reader::read_row(bool is_after, Document::Index& value) {
+  Envelope::RowMember& row = is_after ? envelope_.after : envelope_.before;
+  if (row.is_there) {
+    return kTwice;
+  }
+  row = {.is_there = true, .is_object = document_.at(value) == '{', .place = value};
+  Document::Index behind = value;
+  if (row.is_object && listener_.found(envelope_, is_after, behind)) {
+    value = behind;
+  }
+  return nullptr;
+}
+
+Trouble Reader::read_member_of_s(Name name, Document::Index& value) {
+  if (is(name, "source")) {
+    return read_source(value);
+  }
+  if (is(name, "status")) {
+    return read_once(value, envelope_.status);
+  }
+  return note(is(name, "specversion") ? envelope_.has_specversion : envelope_.has_others);
+}
+
+Trouble Reader::read_member_of_t(Name name, Document::Index value) {
+  if (is(name, "ts_ms")) {
+    return read_once(value, envelope_.ts_ms);
+  }
+  if (is(name, "ts_us") || is(name, "ts_ns") || is(name, "transaction")) {
+    return nullptr;
+  }
+  return note(is(name, "tableChanges") ? envelope_.has_changes : envelope_.has_others);
+}
+
+Trouble Reader::read_member(Name name, Document::Index& value) {
+  switch (name[0]) {
+    case 'a':
+    case 'b':
+      if (const bool is_after = is(name, "after"); is_after || is(name, "before")) {
+        return read_row(is_after, value);
+      }
+      break;
+    case 's':
+      return read_member_of_s(name, value);
+    case 'o':
+      if (is(name, "op")) {
+        envelope_.has_op = true;
+        return read_once(value, envelope_.op);
+      }
+      break;
+    case 't':
+      return read_member_of_t(name, value);
+    case 'd':
+      return note(is(name, "data_collections") ? envelope_.has_collections
+                  : is(name, "ddl")            ? envelope_.has_ddl
+                                               : envelope_.has_others);
+    case 'e':
+      if (is(name, "event_count")) {
+        return read_once(value, envelope_.event_count);
+      }
+      break;
+    case 'i':
+      if (is(name, "id")) {
+        return read_once(value, envelope_.id);
+      }
+      break;
+    case 'm':
+      if (is(name, "message")) {
+        return read_message(value);
+      }
+      break;
+    default:
+      break;
+  }
+  return note(envelope_.has_others);
+}
+
+Trouble Reader::read(Document::Index place) {
+  const Trouble trouble =
+      document_.for_each_member(place, [this](Name name, Document::Index& value) {
+        if (is(name, "schema")) {
+          envelope_.schema_place = value;
+          return document_.at(value) == '{' ? document_.read_raw(value, envelope_.schema) : nullptr;
+        }
+        if (!is(name, "payload")) {
+          return read_member(name, value);
+        }
+        if (document_.at(value) != '{') {
+          return document_.at(value) == 'n' ? note(envelope_.is_null) : kUnwrapped;
+        }
+        return document_.for_each_member(value, [this](Name member, Document::Index& inner) {
+          return read_member(member, inner);
+        });
+      });
+  return trouble != nullptr || document_.is_end(place) ? trouble : kMalformed;
+}
+
+std::expected<Op, std::string> op_named(std::string_view text) {
+  constexpr std::array<std::pair<char, Op>, 6> kNames = {{
+      {'c', Op::create},
+      {'r', Op::read},
+      {'u', Op::update},
+      {'d', Op::remove},
+      {'t', Op::truncate},
+      {'m', Op::message},
+  }};
+  for (const auto& [name, op] : kNames) {
+    if (text.size() == 1 && text.front() == name) {
+      return op;
+    }
+  }
+  return std::unexpected("a message has the op " +
+                         (text.size() == 1 ? text::printable(text) : "of another length") +
+                         ", which is not known");
+}
+
+}  // namespace
+
+Trouble read_envelope(Document& document, RowListener& listener, Envelope& envelope) {
+  return Reader(document, listener, envelope).read(0);
+}
+
+std::expected<Op, std::string> op_of(const Envelope& envelope) {
+  if (envelope.has_op && envelope.has_source) {
+    return op_named(envelope.op.text);
+  }
+  if (envelope.has_specversion) {
+    return std::unexpected("a message is a CloudEvent: set debezium.format.value=json");
+  }
+  if (envelope.has_changes || (envelope.has_ddl && envelope.has_source)) {
+    return Op::schema_change;
+  }
+  const bool has_id = envelope.id.text.data() != nullptr;
+  const bool has_status = envelope.status.text.data() != nullptr;
+  if (has_status && has_id && envelope.has_collections) {
+    return Op::transaction;
+  }
+  const bool has_more = envelope.has_op || envelope.has_source || envelope.before.is_there ||
+                        envelope.after.is_there || envelope.has_message || has_status || has_id ||
+                        envelope.has_ddl || envelope.has_others;
+  if (envelope.ts_ms.kind == Json::Kind::number && !has_more) {
+    return Op::heartbeat;
+  }
+  return std::unexpected(kUnwrapped);
+}
+
+std::expected<Snapshot, std::string> snapshot_of(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, Snapshot>, 8> kNames = {{
+      {"false", Snapshot::no},
+      {"", Snapshot::no},
+      {"true", Snapshot::within},
+      {"first", Snapshot::first},
+      {"first_in_data_collection", Snapshot::first_of_table},
+      {"last_in_data_collection", Snapshot::last_of_table},
+      {"last", Snapshot::last},
+      {"incremental", Snapshot::incremental},
+  }};
+  for (const auto& [name, snapshot] : kNames) {
+    if (name == text) {
+      return snapshot;
+    }
+  }
+  return std::unexpected("a message's source block has the snapshot " + text::printable(text) +
+                         ", which is not known");
+}
+
+}  // namespace cuckooguard::debezium

@@ -1,0 +1,65 @@
+// What a message's value is made of, before anything is made of it.
+//
+// Threads: one. Lifetimes: views of the Document. Errors: a Trouble, or sentences.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "debezium/json_document.h"
+#include "debezium/message.h"
+#include "debezium/position.h"
+
+namespace cuckooguard::debezium {
+
+// What is asked of a `source` block, as it stands there. A member that is null, or not there, is
+// empty.
+struct Source {
+  std::string_view connector, server, database, schema, table, snapshot, gtid, ts_ms;
+  SourceFields fields;
+};
+
+struct Envelope {
+  // `before` or `after`.
+  struct RowMember {
+    bool is_there = false;
+    bool is_object = false;
+    Document::Index place = 0;
+  };
+
+  std::string_view schema{};  // its JSON; empty: there is none
+  Document::Index schema_place = 0;
+  bool is_null = false;     // {"schema":null,"payload":null}
+  bool has_others = false;  // members that no message of a connector has
+  bool has_op = false;
+  bool has_source = false;   // and it is an object
+  bool has_changes = false;  // tableChanges, of a schema change
+  bool has_ddl = false;
+  bool has_collections = false;  // data_collections, of a transaction
+  bool has_specversion = false;  // of a CloudEvent
+  Json op{}, ts_ms{}, status{}, id{}, event_count{};
+  std::string_view message_prefix{};
+  bool has_message = false;
+  RowMember before{}, after{};
+  Source source{};
+};
+
+// Told of each row as it is found: before `source`, which says whose it is.
+class RowListener {
+ public:
+  RowListener() = default;
+  RowListener(const RowListener&) = delete;
+  RowListener& operator=(const RowListener&) = delete;
+  virtual ~RowListener() = default;
+  // True: it has read the row, and `row` is behind it.
+  virtual bool found(const Envelope& so_far, bool is_after, Document::Index& row) = 0;
+};
+
+// Of the document's root.
+Trouble read_envelope(Document& document, RowListener& listener, Envelope& envelope);
+
+std::expected<Op, std::string> op_of(const Envelope& envelope);
+std::expected<Snapshot, std::string> snapshot_of(std::string_view text);
+
+}  // namespace cuckooguard::debezium

@@ -1,0 +1,115 @@
+// A Debezium message as a value: what happened to which row, and where in the log.
+//
+// Threads: any.
+// Lifetimes: views are into the message's bytes or the decoder, and valid until its next decode().
+// Source: Debezium 3, "Data change events" of the MySQL, MariaDB, PostgreSQL, SQL Server and Oracle
+//   connectors, "Sending signals", "Transaction metadata".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "debezium/position.h"
+
+namespace cuckooguard::debezium {
+
+// A record of Kafka, or an entry of a Redis stream (stream_entry.h).
+struct Message {
+  std::optional<std::string_view> key;
+  std::optional<std::string_view> value;  // nothing: a tombstone
+};
+
+enum class Op : std::uint8_t {
+  create,
+  read,    // a row of a snapshot: it existed, see Snapshot
+  update,  // its primary key is as it was; else it comes as remove, tombstone, create
+  remove,
+  truncate,       // the connector leaves it out unless skipped.operations=none
+  tombstone,      // after a remove, for Kafka's compaction: a key at most, no table, no place
+  heartbeat,      // without a place: it proves nothing by itself
+  transaction,    // BEGIN or END, of provide.transaction.metadata
+  schema_change,  // of the topic that is called like the server, or of one per database
+  message,        // PostgreSQL's pg_logical_emit_message
+  other_table,    // a change of rows of a table that is not asked for
+};
+
+// What `source.snapshot` says.
+enum class Snapshot : std::uint8_t {
+  no,     // from the log
+  first,  // the first row of all
+  first_of_table,
+  within,  // "true"
+  last_of_table,
+  last,         // of all: streaming begins
+  incremental,  // of a chunk, between changes from the log
+};
+
+struct Value {
+  // missing: the row has no such member. unavailable: unavailable.value.placeholder stands for it,
+  // of a long value that the update has not touched (TOAST, LOB).
+  enum class State : std::uint8_t { missing, null, unavailable, text };
+  State state = State::missing;
+  std::string_view text{};  // as keys have it (column_type.h)
+};
+
+// Of the columns that are asked for, in their order. Empty: there is no such row, or the table is
+// not asked for.
+using Row = std::span<const Value>;
+
+struct TableName {
+  std::string_view database;
+  std::string_view schema;  // empty: MySQL, MariaDB
+  std::string_view table;
+};
+
+struct Transaction {
+  bool is_end = false;
+  std::string_view id;
+  std::uint64_t events = 0;  // of END: all of its changes
+};
+
+struct Change {
+  Op op = Op::heartbeat;
+  // Of create, read, update, remove, truncate: which of the tables that are asked for. Of a
+  // tombstone what decode() was given.
+  std::optional<std::size_t> table{};
+  TableName name{};  // of everything with a `source` block
+
+  // PostgreSQL: with a replica identity other than FULL, `before` of an update is missing, and that
+  // of a remove has nothing but the key's columns, the others being NULL, or made up where the
+  // column is NOT NULL. Nothing in the message tells which identity it is.
+  Row before{};
+  Row after{};
+  // Of the key, if the table asks for it: columns that the key does not have are missing.
+  Row key{};
+  // The key's payload as JSON, byte for byte as the connector writes it for the same row each time;
+  // empty: the table has no primary key.
+  std::string_view key_json{};
+
+  Snapshot snapshot = Snapshot::no;
+  // Of changes of rows, of truncate and message, and of a schema change that has it.
+  const Origin* origin = nullptr;
+  std::optional<Position> position{};
+  // MySQL `uuid:n`, MariaDB `domain-server-n`, or empty. Only needed where the order is: after a
+  // failover, file and position begin again.
+  std::string_view gtid{};
+  // Milliseconds since 1970 in digits, for number_in(), or empty: when the change was committed (of
+  // a snapshot: 0, or when it was read), and when the connector wrote the message.
+  std::string_view source_ms{};
+  std::string_view connector_ms{};
+
+  Transaction transaction{};          // of Op::transaction
+  std::string_view message_prefix{};  // of Op::message
+};
+
+// Why a message is not understood, without anything of its rows.
+struct Refusal {
+  std::string what;                    // a sentence: `column id is …`; names are the schema's
+  std::optional<std::size_t> table{};  // the only one that it concerns; nothing: any
+};
+
+}  // namespace cuckooguard::debezium

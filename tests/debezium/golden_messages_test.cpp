@@ -1,0 +1,250 @@
+// What each kind of message of each connector does, in the format that Debezium documents.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "debezium/decoder.h"
+#include "made_messages.h"
+
+namespace cuckooguard::debezium {
+namespace {
+
+constexpr std::string_view kAnne =
+    R"({"id":1004,"first_name":"Anne","last_name":"Kretchmar","email":"annek@example.org"})";
+constexpr std::string_view kMarie =
+    R"({"id":1004,"first_name":"Marie","last_name":"Kretchmar","email":"annek@example.org"})";
+
+struct Golden {
+  std::string what;
+  std::string value;  // empty: none
+  std::string expected;
+  std::string key = R"({"id":1004})";
+};
+
+void expect(const Wanted& wanted, const std::vector<Golden>& messages) {
+  Decoder decoder(wanted);
+  for (const Golden& each : messages) {
+    const auto result = decoder.decode(
+        {.key = each.key,
+         .value = each.value.empty() ? std::nullopt : std::optional<std::string_view>(each.value)},
+        0);
+    EXPECT_EQ(words_of(result), each.expected) << each.what;
+  }
+}
+
+std::vector<Column> id_and_name() {
+  Column name = column("first_name", ValueType::text_ci);
+  name.declared = declared_type("string");
+  return {column("id", ValueType::uint64), name};
+}
+
+Wanted customers(std::string name = "customers") {
+  return one_table(id_and_name(), std::move(name));
+}
+
+TEST(GoldenMessages, of_mysql_and_mariadb) {
+  for (const Connector connector : {Connector::mysql, Connector::mariadb}) {
+    const std::string name(name_of(connector));
+    const auto at = [connector](std::string_view pos,
+                                std::string_view snapshot = "false",
+                                std::string_view gtid = "null") {
+      return source_of(connector,
+                       R"("gtid":)" + std::string(gtid) + R"(,"file":"mysql-bin.000003","pos":)" +
+                           std::string(pos) + R"(,"row":0)",
+                       snapshot);
+    };
+    expect(
+        customers(),
+        {{"a row of the first snapshot",
+          envelope_of("r", "null", kAnne, at("154", "true")),
+          "read 0 to (1004,Anne) at " + name + " shop mysql-bin.000003 154 0"},
+         {"an insert",
+          envelope_of("c", "null", kAnne, at("400")),
+          "create 0 to (1004,Anne) at " + name + " shop mysql-bin.000003 400 0"},
+         {"an update",
+          envelope_of("u", kAnne, kMarie, at("484")),
+          "update 0 (1004,Anne) to (1004,Marie) at " + name + " shop mysql-bin.000003 484 0"},
+         {"a delete",
+          envelope_of("d", kMarie, "null", at("805")),
+          "remove 0 (1004,Marie) at " + name + " shop mysql-bin.000003 805 0"},
+         {"its tombstone", "", "tombstone 0"},
+         {"a truncate",
+          R"({"source":)" + at("900") + R"(,"op":"t","ts_ms":1559033904961,"ts_us":1,"ts_ns":1})",
+          "truncate 0 at " + name + " shop mysql-bin.000003 900 0"},
+         {"an incremental snapshot's row",
+          envelope_of("r", "null", kAnne, at("900", "incremental")),
+          "read 0 to (1004,Anne) at " + name + " shop mysql-bin.000003 900 0"}});
+  }
+}
+
+TEST(GoldenMessages, of_postgresql) {
+  const auto at = [](std::string_view sequence, std::string_view snapshot = "false") {
+    return source_of(Connector::postgresql,
+                     R"("sequence":")" + std::string(sequence) + R"(","lsn":24023128)",
+                     snapshot);
+  };
+  const std::string next = R"([\"24023119\",\"24023128\"])";
+  Wanted wanted = customers();
+  wanted.tables[0].reads_key = true;
+  expect(wanted,
+         {{"a row of the first snapshot",
+           envelope_of("r", "null", kAnne, at(R"([null,\"24023128\"])", "first")),
+           "read 0 to (1004,Anne) key (1004,-) at postgresql shop 0/0 0/16E9058"},
+          {"an insert",
+           envelope_of("c", "null", kAnne, at(next)),
+           "create 0 to (1004,Anne) key (1004,-) at postgresql shop 0/16E904F 0/16E9058"},
+          {"an update, with a replica identity other than FULL",
+           envelope_of("u", "null", kMarie, at(next)),
+           "update 0 to (1004,Marie) key (1004,-) at postgresql shop 0/16E904F 0/16E9058"},
+          {"an update, with FULL",
+           envelope_of("u", kAnne, kMarie, at(next)),
+           "update 0 (1004,Anne) to (1004,Marie) key (1004,-) at postgresql shop 0/16E904F "
+           "0/16E9058"},
+          {"a delete, which has the key alone",
+           envelope_of("d", R"({"id":1004,"first_name":null})", "null", at(next)),
+           "remove 0 (1004,NULL) key (1004,-) at postgresql shop 0/16E904F 0/16E9058"},
+          {"its tombstone", "", "tombstone 0 key (1004,-)"},
+          {"an update that has not touched a long value",
+           envelope_of(
+               "u", "null", R"({"id":1004,"first_name":"__debezium_unavailable_value"})", at(next)),
+           "update 0 to (1004,?) key (1004,-) at postgresql shop 0/16E904F 0/16E9058"},
+          {"a truncate",
+           R"({"source":)" + at(next) + R"(,"op":"t","ts_ms":1559033904961})",
+           "truncate 0 at postgresql shop 0/16E904F 0/16E9058"},
+          {"pg_logical_emit_message",
+           R"({"op":"m","ts_ms":1559033904863,"source":)" + at(next) +
+               R"(,"message":{"prefix":"foo","content":"Ymfy"}})",
+           "message at postgresql shop 0/16E904F 0/16E9058",
+           R"({"prefix":"foo"})"},
+          {"an incremental snapshot's row, which has no lsn",
+           envelope_of("r",
+                       "null",
+                       kAnne,
+                       source_of(Connector::postgresql,
+                                 R"("sequence":"[\"24023119\",\"24023128\"]")",
+                                 "incremental")),
+           "read 0 to (1004,Anne) key (1004,-) at postgresql shop 0/16E904F 0/16E9058"}});
+}
+
+TEST(GoldenMessages, of_sql_server) {
+  const auto at =
+      [](std::string_view change, std::string_view serial, std::string_view snapshot = "false") {
+        return source_of(Connector::sqlserver,
+                         R"("change_lsn":)" + std::string(change) +
+                             R"(,"commit_lsn":"00000027:00000758:0005","event_serial_no":)" +
+                             std::string(serial),
+                         snapshot);
+      };
+  const std::string change = R"("00000027:00000758:0003")";
+  const std::string place =
+      " at sqlserver shop testDB 00000027:00000758:0005 00000027:00000758:0003 ";
+  expect(customers(),
+         {{"a row of the first snapshot",
+           envelope_of("r", "null", kAnne, at("null", "null", "true")),
+           "read 0 to (1004,Anne) at sqlserver shop testDB 00000027:00000758:0005 "
+           "00000000:00000000:0000 0"},
+          {"an insert",
+           envelope_of("c", "null", kAnne, at(change, "1")),
+           "create 0 to (1004,Anne)" + place + "1"},
+          {"an update",
+           envelope_of("u", kAnne, kMarie, at(change, "2")),
+           "update 0 (1004,Anne) to (1004,Marie)" + place + "2"},
+          {"a delete",
+           envelope_of("d", kMarie, "null", at(change, "1")),
+           "remove 0 (1004,Marie)" + place + "1"}});
+}
+
+TEST(GoldenMessages, of_oracle) {
+  constexpr std::string_view kRow =
+      R"({"ID":1004,"FIRST_NAME":"Anne","EMAIL":"annek@example.org"})";
+  const auto at = [](std::string_view more, std::string_view snapshot = "false") {
+    return source_of(Connector::oracle, more, snapshot);
+  };
+  const std::string change = at(R"("scn":"2122185","commit_scn":"2122190","lcr_position":null,)"
+                                R"("rs_id":"0x00002a.00001b42.0010","ssn":1)");
+  expect(
+      one_table({column("ID", ValueType::uint64)}, "CUSTOMERS"),
+      {{"a row of the first snapshot",
+        envelope_of("r", "null", kRow, at(R"("scn":"2122184","commit_scn":null,"ssn":0)", "last")),
+        "read 0 to (1004) at oracle shop 2122184 end",
+        R"({"ID":1004})"},
+       {"an insert",
+        envelope_of("c", "null", kRow, change),
+        "create 0 to (1004) at oracle shop 2122190 2122185 00002a.00001b42.0010 1",
+        R"({"ID":1004})"},
+       {"a delete",
+        envelope_of("d", kRow, "null", change),
+        "remove 0 (1004) at oracle shop 2122190 2122185 00002a.00001b42.0010 1",
+        R"({"ID":1004})"}});
+}
+
+TEST(GoldenMessages, that_are_no_changes_of_rows) {
+  const std::string source =
+      source_of(Connector::mysql, R"("gtid":null,"file":"mysql-bin.000003","pos":570,"row":0)");
+  Decoder decoder(customers());
+  const auto decode = [&decoder](std::string_view key, std::string_view value) {
+    return decoder.decode({.key = key, .value = value});
+  };
+
+  const auto heartbeat = decode(R"({"serverName":"shop"})", R"({"ts_ms":1559033904961})");
+  EXPECT_EQ(words_of(heartbeat), "heartbeat");
+  EXPECT_EQ(number_in(heartbeat->connector_ms), 1559033904961U);
+  EXPECT_EQ(
+      words_of(decode(R"({"serverName":"shop"})", R"({"ts_ms":1,"ts_us":1000,"ts_ns":1000000})")),
+      "heartbeat");
+
+  const auto begin = decode(R"({"id":"571:53195829"})",
+                            R"({"status":"BEGIN","id":"571:53195829","event_count":null,)"
+                            R"("data_collections":null,"ts_ms":1486500577125})");
+  EXPECT_EQ(words_of(begin), "transaction");
+  EXPECT_FALSE(begin->transaction.is_end);
+  EXPECT_EQ(begin->transaction.id, "571:53195829");
+  const auto end = decode(R"({"id":"571:53195829"})",
+                          R"({"status":"END","id":"571:53195829","event_count":2,)"
+                          R"("data_collections":[{"data_collection":"a.b","event_count":2}],)"
+                          R"("ts_ms":1486500577691})");
+  EXPECT_TRUE(end->transaction.is_end);
+  EXPECT_EQ(end->transaction.events, 2U);
+
+  const auto altered =
+      decode(R"({"databaseName":"inventory"})",
+             R"({"source":)" + source +
+                 R"(,"ts_ms":1,"databaseName":"inventory","schemaName":null,"ddl":"ALTER TABLE )"
+                 R"(customers ADD x int","tableChanges":[{"type":"ALTER","id":"\"a\".\"b\""}]})");
+  EXPECT_EQ(words_of(altered), "schema change at mysql shop mysql-bin.000003 570 0");
+  EXPECT_EQ(altered->name.table, "customers");
+
+  EXPECT_EQ(words_of(decode(R"({"id":1})",
+                            envelope_of("c",
+                                        "null",
+                                        R"({"id":1})",
+                                        R"({"connector":"mysql","name":"shop","db":"inventory",)"
+                                        R"("table":"orders","file":"bin.1","pos":4,"row":2})"))),
+            "other table at mysql shop bin.000001 4 2");
+}
+
+TEST(GoldenMessages, tell_when_and_by_which_transaction) {
+  Decoder decoder(customers());
+  const auto change = decoder.decode(
+      {.key = R"({"id":1004})",
+       .value = envelope_of("c",
+                            "null",
+                            kAnne,
+                            source_of(Connector::mysql,
+                                      R"("gtid":"7bc1c9a6-9f4d-11ef-9a9e-0242ac110002:14",)"
+                                      R"("file":"mysql-bin.000003","pos":484,"row":1)",
+                                      "first_in_data_collection"))});
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->gtid, "7bc1c9a6-9f4d-11ef-9a9e-0242ac110002:14");
+  EXPECT_EQ(number_in(change->source_ms), 1559033904863U);
+  EXPECT_EQ(number_in(change->connector_ms), 1559033904961U);
+  EXPECT_EQ(change->snapshot, Snapshot::first_of_table);
+  EXPECT_EQ(change->name.database, "inventory");
+  EXPECT_EQ(change->key_json, R"({"id":1004})");
+}
+
+}  // namespace
+}  // namespace cuckooguard::debezium
