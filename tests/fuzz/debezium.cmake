@@ -1,0 +1,1 @@
+cuckooguard_fuzz(debezium_messages_fuzz cuckooguard_debezium)
