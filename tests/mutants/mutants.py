@@ -653,6 +653,16 @@ MUTANTS = [
     ("proxy", "redis_lost_takes_the_nil_with_it", "a client that waits has no reply when Redis is lost",
      [(SESSION, "void Session::on_upstream_lost() {\n  give_up_miss();", "void Session::on_upstream_lost() {"),
       ("src/proxy/session_held.cpp", "  give_up_miss();\n  if (phase_ >= Phase::ending) {\n    return;\n  }\n  phase_", "  if (phase_ >= Phase::ending) {\n    return;\n  }\n  phase_")]),
+    # Messages of Debezium
+    ("debezium", "postgres_is_ordered_by_lsn", "a change of a transaction that committed later counts as older",
+     [("src/debezium/position.cpp", "if (word == \"null\" && i == 0) {", "if (i == 0) {")]),
+    ("debezium", "rows_are_read_as_the_last_table_s", "a row of another table is what it seemed before it was known whose it is",
+     [("src/debezium/decoder.cpp", "    expected_ = change.table;\n    before_.are_read = after_.are_read = false;\n", "    expected_ = change.table;\n")]),
+    ("debezium", "high_unsigned_numbers_are_negative", "BIGINT UNSIGNED from 2^63, which arrives as negative, has no key",
+     [("src/debezium/value_text.cpp", "text.starts_with('-') && is_binlog(connector)", "text.starts_with('+') && is_binlog(connector)")]),
+    ("debezium", "what_is_unavailable_is_a_text", "the placeholder of a long value that has not changed is taken for it",
+     [("src/debezium/decoder.cpp", "json.text == wanted_.unavailable ||", "json.text.empty() ||")]),
+
     # Runs: reads that are judged together
     ("filter_concurrent", "a_batch_asks_for_freshness_last", "a row that came before a proof is absent by it, among other keys",
      [("src/filter/parts_lookup.h", "    if (!freshness.has(live) || !is_still(*set)) {\n      std::ranges::fill", "    if (!is_still(*set)) {\n      std::ranges::fill"),
