@@ -46,6 +46,7 @@ void check_types(const Source& source,
                  Report& report) {
   const bool has_types = std::holds_alternative<PostgresSource>(source.kind) ||
                          std::holds_alternative<MysqlSource>(source.kind) ||
+                         std::holds_alternative<DebeziumSource>(source.kind) ||
                          std::holds_alternative<FleetSource>(source.kind);  // its builder looks
   const bool is_sqlite = std::holds_alternative<SqliteSource>(source.kind);
   const auto is_refused = [is_sqlite](keyspace::ValueType type) {

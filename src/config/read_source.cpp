@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-enum class SourceType : std::uint8_t { sqlite, mysql, postgres, file, bloom, fleet };
+enum class SourceType : std::uint8_t { sqlite, mysql, postgres, file, bloom, fleet, debezium };
 
 constexpr std::size_t kPostgresNameMax = 63;  // NAMEDATALEN - 1
 
@@ -23,10 +23,15 @@ constexpr std::array kSourceTypes = {Choice<SourceType>{"sqlite", SourceType::sq
                                      Choice<SourceType>{"postgres", SourceType::postgres},
                                      Choice<SourceType>{"file", SourceType::file},
                                      Choice<SourceType>{"bloom", SourceType::bloom},
-                                     Choice<SourceType>{"fleet", SourceType::fleet}};
+                                     Choice<SourceType>{"fleet", SourceType::fleet},
+                                     Choice<SourceType>{"debezium", SourceType::debezium}};
 constexpr auto kFileFormats = choices_of<FileFormat>({"lines", "csv"});
 constexpr auto kFollows = choices_of<Follow>({"rescan", "triggers"});
 constexpr auto kPublish = choices_of<Publish>({"off", "redis"});
+constexpr auto kConnectors =
+    choices_of<StreamConnector>({"mysql", "mariadb", "postgresql", "sqlserver", "oracle"});
+constexpr auto kStreamPlaces = choices_of<StreamPlace>({"redis"});
+constexpr auto kStreamFreshness = choices_of<StreamFreshness>({"none", "trust_lag"});
 constexpr auto kTls = choices_of<Tls>({"off", "required", "verified"});
 
 constexpr auto kBloomStrategies = choices_of<foreign::Strategy>(foreign::kStrategyNames);
@@ -230,12 +235,26 @@ constexpr auto kFollowedFleet =
           }
         });
 
+constexpr auto kDebezium = section_of<DebeziumSource>(
+    "sources.* of type debezium",
+    choice("from", &DebeziumSource::from, kStreamPlaces),
+    choice("connector", &DebeziumSource::connector, kConnectors).required(),
+    value("topic_prefix", &DebeziumSource::topic_prefix, parse_text).required(),
+    text("stream", &DebeziumSource::stream),
+    value("db",
+          &DebeziumSource::db,
+          bounded<int>(parse_count, 0, kDbMax, "is not a valid database number")),
+    choice("freshness", &DebeziumSource::freshness, kStreamFreshness),
+    value("binary_texts", &DebeziumSource::binary_texts, parse_bool),
+    value("whole_rows", &DebeziumSource::whole_rows, parse_bool));
+
 constexpr std::array kOfEachType = {kSqlite.keys(),
                                     kMysql.keys(),
                                     kPostgres.keys(),
                                     kFile.keys(),
                                     kBloom.keys(),
-                                    kFollowedFleet.keys()};
+                                    kFollowedFleet.keys(),
+                                    kDebezium.keys()};
 
 // The keys of every type, for as long as the type is not known.
 const KeyList& any_source() {
@@ -332,6 +351,8 @@ std::optional<Source> read_source(const Reading& reading, const Entry& entry) {
                sqlite.poll_every);
   } else if (type == SourceType::fleet) {
     kFollowedFleet.read(section, source.kind.emplace<FleetSource>());
+  } else if (type == SourceType::debezium) {
+    kDebezium.read(section, source.kind.emplace<DebeziumSource>());
   } else if (type == SourceType::mysql) {
     kMysql.read(section, source.kind.emplace<MysqlSource>());
   } else if (type == SourceType::postgres) {

@@ -169,13 +169,38 @@ struct FleetSource {
   bool operator==(const FleetSource&) const = default;
 };
 
+// Of which Debezium's messages are understood.
+enum class StreamConnector : std::uint8_t { mysql, mariadb, postgresql, sqlserver, oracle };
+enum class StreamPlace : std::uint8_t { redis };
+enum class StreamFreshness : std::uint8_t { none, trust_lag };
+
+// Tables whose changes Debezium writes into streams.
+struct DebeziumSource {
+  StreamPlace from = StreamPlace::redis;
+  StreamConnector connector = StreamConnector::mysql;
+  std::string topic_prefix;  // a table's stream is called by it and by the table
+  std::string stream;        // the one stream of all tables; empty: each has its own
+  int db = 0;
+  StreamFreshness freshness = StreamFreshness::none;
+  bool binary_texts = false;  // the database takes texts for equal only if their bytes are
+  bool whole_rows = false;    // PostgreSQL: REPLICA IDENTITY FULL
+
+  bool operator==(const DebeziumSource&) const = default;
+};
+
 enum class Publish : std::uint8_t { off, redis };
 
 inline constexpr milliseconds kFleetStrictHold{100};  // proofs come by Redis and a builder
 
 struct Source {
   std::string name;
-  std::variant<SqliteSource, MysqlSource, PostgresSource, FileSource, BloomSource, FleetSource>
+  std::variant<SqliteSource,
+               MysqlSource,
+               PostgresSource,
+               FileSource,
+               BloomSource,
+               FleetSource,
+               DebeziumSource>
       kind;
   milliseconds max_lag = kDefaultMaxLag;
   // Questions for strict reads come no more often than this; nullopt: as often as 2 % of a core

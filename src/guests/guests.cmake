@@ -57,9 +57,11 @@ cuckooguard_guest(POSTGRES "Sources of type postgres, `cuckooguard slot`"
   FIND POSTGRESQL=libpq
   INCLUDES postgres/kind.h slots/slots.h
   ADDS "guests.kinds.push_back(&source::postgres::kKind)" "commands.push_back(cli::add_slot_commands)")
-cuckooguard_guest(DEBEZIUM "Change streams that Debezium writes"
-  ROOMS debezium
-  FIND simdjson)
+cuckooguard_guest(DEBEZIUM "Sources of type debezium"
+  ROOMS debezium source/stream
+  FIND simdjson
+  INCLUDES stream/kind.h
+  ADDS "guests.kinds.push_back(&source::stream::kKind)")
 
 cuckooguard_guest(FILTERS "Filters that applications fill: BF.*, CF.*, sets without duplicates"
   ROOMS filled filled/served filled/process replicated

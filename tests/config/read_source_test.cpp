@@ -124,7 +124,7 @@ TEST(ReadSource, a_missing_or_unknown_type_is_the_only_complaint) {
   EXPECT_THAT(
       source_errors("type: oracle, path: /x"),
       ElementsAre("2:17: type: \"oracle\" is unknown; valid: sqlite, mysql, postgres, file, "
-                  "bloom, fleet"));
+                  "bloom, fleet, debezium"));
 }
 
 TEST(ReadSource, other_names_of_databases_lead_to_what_there_is) {

@@ -65,6 +65,15 @@ inline const std::array<SourceExample, std::variant_size_v<SourceOfType>> kSourc
                     const auto& followed = std::get<FleetSource>(other);
                     return FleetSource{.name = followed.name, .fleet = followed.fleet};
                   }},
+    SourceExample{.yaml =
+                      "  cdc: { type: debezium, connector: oracle, topic_prefix: 'a b', stream: "
+                      "'x: y', db: 2, freshness: trust_lag, binary_texts: true, whole_rows: "
+                      "true, max_lag: 2s }\n",
+                  .defaults = [](const SourceOfType& other) -> SourceOfType {
+                    const auto& debezium = std::get<DebeziumSource>(other);
+                    return DebeziumSource{.connector = debezium.connector,
+                                          .topic_prefix = debezium.topic_prefix};
+                  }},
 };
 
 }  // namespace cuckooguard::config::testing

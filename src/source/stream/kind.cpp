@@ -1,0 +1,202 @@
+#include "stream/kind.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "config/table_pattern.h"
+#include "stream/stream_follower.h"
+#include "stream/stream_reader.h"
+#include "text/try.h"
+
+namespace cuckooguard::source::stream {
+namespace {
+
+using config::StreamConnector;
+
+constexpr std::chrono::nanoseconds kPollMost = std::chrono::milliseconds(100);
+constexpr int kPollsPerMaxLag = 10;
+
+const config::DebeziumSource& own(const config::Source& settings) {
+  return std::get<config::DebeziumSource>(settings.kind);
+}
+
+// How many names a table has in its topic, behind the prefix.
+std::size_t names_of(StreamConnector connector) {
+  return connector == StreamConnector::sqlserver ? 3 : 2;
+}
+
+std::string_view form_of(StreamConnector connector) {
+  switch (connector) {
+    case StreamConnector::mysql:
+    case StreamConnector::mariadb:
+      return "database.table";
+    case StreamConnector::postgresql:
+    case StreamConnector::oracle:
+      return "schema.table";
+    case StreamConnector::sqlserver:
+      break;
+  }
+  return "database.schema.table";
+}
+
+std::expected<debezium::Table, std::string> table_named(const std::string& text,
+                                                        StreamConnector connector) {
+  std::vector<std::string> names{""};
+  for (const char c : text) {
+    if (c == '.') {
+      names.emplace_back();
+    } else {
+      names.back() += c;
+    }
+  }
+  const bool is_named = names.size() == names_of(connector) && !config::is_table_pattern(text) &&
+                        std::ranges::count(names, "") == 0;
+  if (!is_named) {
+    return std::unexpected(fmt::format(
+        "table {}: tables of this source are named as in their topics, behind the prefix: {}",
+        text,
+        form_of(connector)));
+  }
+  debezium::Table table;
+  table.name = names.back();
+  const bool has_database =
+      connector != StreamConnector::postgresql && connector != StreamConnector::oracle;
+  (has_database ? table.database : table.schema) = names.front();
+  if (names.size() == 3) {
+    table.schema = names[1];
+  }
+  return table;
+}
+
+std::size_t place_of(std::vector<debezium::Column>& columns, const std::string& name) {
+  const auto found = std::ranges::find(columns, name, &debezium::Column::name);
+  if (found != columns.end()) {
+    return static_cast<std::size_t>(found - columns.begin());
+  }
+  columns.push_back({.name = name});
+  return columns.size() - 1;
+}
+
+std::expected<TablePlan, std::string> plan_of(const Target& target,
+                                              const std::string& table,
+                                              const config::DebeziumSource& settings) {
+  TablePlan plan;
+  plan.wanted = TRY(table_named(table, settings.connector));
+  std::vector<debezium::Column>& columns = plan.wanted.columns;
+  const auto& placeholders = target.keyspace.templates(target.ns).front().placeholders();
+  const config::SourceTable& source = target.settings.source;
+  for (const std::string& name : target.keyspace.identity_columns(target.ns)) {
+    const auto renamed = source.columns.find(name);
+    const std::size_t place =
+        place_of(columns, renamed == source.columns.end() ? name : renamed->second);
+    const auto placeholder = std::ranges::find(placeholders, name, &keyspace::Placeholder::name);
+    columns[place].placeholders.push_back(placeholder->type);
+    columns[place].compares_bytes = settings.binary_texts;
+    plan.identity.push_back(place);
+  }
+  for (std::size_t i = 0; i < source.where.columns().size(); ++i) {
+    const std::size_t place = place_of(columns, source.where.columns()[i]);
+    columns[place].is_compared = columns[place].is_compared || source.where.use_of(i).compares();
+    plan.condition.push_back(place);
+  }
+  plan.has_whole_before = settings.connector != StreamConnector::postgresql || settings.whole_rows;
+  plan.wanted.reads_key = !plan.has_whole_before;
+  if (!plan.has_whole_before && !plan.condition.empty()) {
+    return std::unexpected(
+        "where: PostgreSQL tells of a row that goes nothing but its key: run ALTER TABLE ... "
+        "REPLICA IDENTITY FULL and set whole_rows: true");
+  }
+  return plan;
+}
+
+struct Plans {
+  FollowerSettings settings;
+  std::vector<std::string> streams;
+};
+
+std::expected<Plans, std::vector<Refusal>> plans_of(const config::Source& source,
+                                                    std::span<const Target> targets) {
+  const config::DebeziumSource& settings = own(source);
+  Plans plans;
+  std::vector<Refusal> refusals;
+  for (const Target& target : targets) {
+    for (const std::string& table : target.settings.source.tables) {
+      auto plan = plan_of(target, table, settings);
+      if (!plan) {
+        refusals.push_back(
+            {.ns = target.settings.name, .table = table, .what = std::move(plan.error())});
+        continue;
+      }
+      const std::string stream =
+          settings.stream.empty() ? settings.topic_prefix + "." + table : settings.stream;
+      auto known = std::ranges::find(plans.streams, stream);
+      if (known == plans.streams.end()) {
+        known = plans.streams.insert(known, stream);
+      }
+      plans.settings.tables.push_back(*std::move(plan));
+      plans.settings.channels.push_back(static_cast<std::size_t>(known - plans.streams.begin()));
+    }
+    if (settings.freshness == config::StreamFreshness::none) {
+      refusals.push_back(
+          {.ns = target.settings.name,
+           .what = "nothing in Debezium's messages shows that none are missing: set freshness: "
+                   "trust_lag if the guard's clock and the database's agree, and have Debezium "
+                   "write a heartbeat into the database (heartbeat.action.query)"});
+    }
+  }
+  if (!refusals.empty()) {
+    return std::unexpected(std::move(refusals));
+  }
+  return plans;
+}
+
+std::vector<Refusal> check(const config::Source& settings,
+                           std::span<const Target> targets,
+                           const Clock& /*clock*/) {
+  auto plans = plans_of(settings, targets);
+  return plans ? std::vector<Refusal>{} : std::move(plans.error());
+}
+
+std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& making) {
+  auto plans = TRY(plans_of(making.settings, making.targets));
+  plans.settings.poll_every =
+      std::min<std::chrono::nanoseconds>(kPollMost, making.settings.max_lag / kPollsPerMaxLag);
+  plans.settings.wall_clock = [] { return std::chrono::system_clock::now(); };
+  return SourceParts{.follower = std::make_unique<StreamFollower>(
+                         std::make_unique<StreamReader>(
+                             making.redis, std::move(plans.streams), own(making.settings).db),
+                         std::move(plans.settings),
+                         making.feeds(),
+                         making.clock,
+                         making.asking(std::chrono::milliseconds(kPollsPerMaxLag)))};
+}
+
+std::expected<std::vector<TableSize>, std::string> count_rows(const config::Source& /*settings*/,
+                                                              const Target& target) {
+  std::vector<TableSize> sizes;
+  for (const std::string& table : target.settings.source.tables) {
+    sizes.push_back(
+        {.table = table, .deletes = filter::DeleteMode::exact, .is_size_unknown = true});
+  }
+  return sizes;
+}
+
+std::expected<std::vector<KeyedTable>, std::string> list_tables(
+    const config::Source& /*settings*/) {
+  return {};
+}
+
+}  // namespace
+
+constexpr SourceKind kKind{.name = "debezium",
+                           .is = is_of<config::DebeziumSource>,
+                           .check = check,
+                           .make = make,
+                           .count_rows = count_rows,
+                           .list_tables = list_tables};
+
+}  // namespace cuckooguard::source::stream
