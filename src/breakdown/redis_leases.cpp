@@ -76,7 +76,7 @@ class RedisLeases::Link final : upstream::Connection::Owner {
     place_ = place;  // with the credentials of now
   }
   void ask(const Ask& ask);
-  void release(std::string_view name, int db);
+  void release(std::string_view name, int db, bool is_again = false);
 
  private:
   using OnReply = std::function<void(std::string_view reply)>;  // empty: it will not come
@@ -207,11 +207,18 @@ void RedisLeases::Link::finish(const Ask& ask, Answer answer, bool is_taken) {
   }
 }
 
-// Over another connection, if the one is lost by which it was taken: others wait for it.
-void RedisLeases::Link::release(std::string_view name, int db) {
+// Over another connection, if the one is lost by which it was taken, or by which it was to be
+// released: others wait for it.
+void RedisLeases::Link::release(std::string_view name, int db, bool is_again) {
   const auto lease = lease_key(name);
   if (lease && connect(db)) {
-    send({"DEL", *lease}, [this](std::string_view reply) { is_refused(reply, "DEL"); });
+    send({"DEL", *lease}, [this, name = std::string(name), db, is_again](std::string_view reply) {
+      if (reply.empty() && !is_again) {
+        release(name, db, true);
+      } else {
+        is_refused(reply, "DEL");
+      }
+    });
   }
 }
 
