@@ -533,6 +533,7 @@ void Assembly::balance() {
     return;
   }
   std::vector<std::chrono::nanoseconds> worked;
+  worked.reserve(workers_.size());
   for (const auto& parts : workers_) {
     worked.push_back(parts->worker.worked());
   }

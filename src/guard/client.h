@@ -95,10 +95,7 @@ class WritesInFlight : boost::noncopyable {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   std::uint32_t writer = kNone;
   std::uint32_t user = kNone;
-  // Learner's: until when keys of its that are dropped are missed by its reads; and until when its
-  // reads pass since another worker may drop some.
-  TimePoint young_until{};
-  TimePoint reads_pass_until{};
+  TimePoint young_until{};  // the learner's: until when its reads would miss a key that is dropped
   // Whom the command at hand is the first write of this client's to concern; its session takes it.
   Loads* joins = nullptr;
 

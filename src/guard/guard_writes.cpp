@@ -35,6 +35,12 @@ bool may_be_refused_by_nil(std::span<const std::string_view> arguments) {
   return may_be;
 }
 
+// Who may not be logged in at all takes nothing from any user's share.
+std::string_view name_for_share(const Client& client, const redis::Snapshot& redis) {
+  const bool is_user = client.login(redis) == Client::Login::yes || client.has_been_let_in();
+  return is_user ? client.user() : std::string_view();
+}
+
 }  // namespace
 
 Guard::Write Guard::write_of(const Question& question) {
@@ -165,12 +171,8 @@ void Guard::learn_key(const Learner::Key& key,
                       Client& client,
                       const redis::Snapshot& redis,
                       TimePoint now) {
-  // Who may not be logged in at all takes nothing from any user's share.
-  const bool is_user = client.login(redis) == Client::Login::yes || client.has_been_let_in();
-  const auto learned = learner_.learn(client.remember_writes(learner_.keys_in_flight()),
-                                      is_user ? client.user() : std::string_view(),
-                                      key,
-                                      now);
+  const auto learned = learner_.learn(
+      client.remember_writes(learner_.keys_in_flight()), name_for_share(client, redis), key, now);
   NamespaceCounters& counters = *namespace_counters_[key.ns];
   (key.origin == Overlay::Origin::added ? counters.added : counters.learned).add();
   counters.lost.add(learned.is_lost ? 1 : 0);
@@ -242,7 +244,9 @@ TimePoint Guard::leaves(Client& client, TimePoint now) {
 
 void Guard::arrives(Client& client, TimePoint reads_pass_until, TimePoint now) {
   if (reads_pass_until > now) {
-    client.remember_writes(learner_.keys_in_flight()).reads_pass_until = reads_pass_until;
+    learner_.let_reads_pass(client.remember_writes(learner_.keys_in_flight()),
+                            name_for_share(client, facts()),
+                            reads_pass_until);
   }
 }
 

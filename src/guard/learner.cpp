@@ -157,6 +157,13 @@ LearnedKeys::Learned Learner::learn(WritesInFlight& client,
   return learned;
 }
 
+void Learner::let_reads_pass(WritesInFlight& client, std::string_view user, TimePoint until) {
+  client.user = number_of(user);
+  give_number(client);
+  TimePoint& reads_pass_until = writers_[client.writer].reads_pass_until;
+  reads_pass_until = std::max(reads_pass_until, until);
+}
+
 // Of its user, who may have been another one before.
 void Learner::give_number(WritesInFlight& client) {
   const TimePoint reads_pass = reads_pass_until(client);

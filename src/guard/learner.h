@@ -8,7 +8,6 @@
 // kUsersMax users have a share each, all others one in common.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -138,13 +137,14 @@ class Learner {
                              std::string_view user,
                              const Key& key,
                              TimePoint now);
+  // The client, which has written nothing here yet, comes from another worker.
+  void let_reads_pass(WritesInFlight& client, std::string_view user, TimePoint until);
   // The client is gone: its number is reused, its keys still count.
   void ended(WritesInFlight& client);
   // Keys that it wrote were dropped before the filter can know them: until then its reads pass.
   TimePoint reads_pass_until(const WritesInFlight& client) const {
-    return client.writer == WritesInFlight::kNone
-               ? client.reads_pass_until
-               : std::max(client.reads_pass_until, writers_[client.writer].reads_pass_until);
+    return client.writer == WritesInFlight::kNone ? TimePoint{}
+                                                  : writers_[client.writer].reads_pass_until;
   }
 
   std::size_t& keys_in_flight() { return keys_in_flight_; }

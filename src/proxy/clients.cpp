@@ -260,8 +260,8 @@ void Clients::expect_moved(std::unique_ptr<Newcomer> newcomer) {
     return;
   }
   newcomer_ = std::move(newcomer);
-  if (newcomer_->told) {
-    newcomer_->connection = upstreams_.open(*newcomer_->told, *newcomer_);
+  if (const auto& told = newcomer_->told) {
+    newcomer_->connection = upstreams_.open(*told, *newcomer_);
     newcomer_->connection->touch();
   } else {
     newcomer_->on_upstream_up();

@@ -700,7 +700,7 @@ MUTANTS = [
      [(SESSION, "!order_.is_waiting() && !order_.is_within_reply();", "!order_.is_within_reply();"),
       (ROUTE, "shared_->in_flight(*this) == 0 && is_member_as_told", "is_member_as_told")]),
     ("proxy", "clients_move_before_redis_has_let_them_in", "a client whose password has been changed is cut off by a move",
-     [(CLIENTS, "  if (newcomer_->told) {", "  if (newcomer_->told && is_draining_) {")]),
+     [(CLIENTS, "if (const auto& told = newcomer_->told) {", "if (const auto& told = newcomer_->told; told && is_draining_) {")]),
     ("proxy", "moved_clients_forget_their_young_keys", "a client is told that a key is absent which it has just written elsewhere",
      [(WRITES, "if (reads_pass_until > now) {", "if (reads_pass_until > now && client.is_raw()) {")]),
     ("proxy", "busy_clients_are_swapped", "a client that fills a worker is moved to and fro",
