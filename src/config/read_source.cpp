@@ -241,6 +241,7 @@ constexpr auto kDebezium = section_of<DebeziumSource>(
     choice("connector", &DebeziumSource::connector, kConnectors).required(),
     value("topic_prefix", &DebeziumSource::topic_prefix, parse_text).required(),
     text("stream", &DebeziumSource::stream),
+    text("heartbeat_table", &DebeziumSource::heartbeat_table),
     value("db",
           &DebeziumSource::db,
           bounded<int>(parse_count, 0, kDbMax, "is not a valid database number")),

@@ -178,8 +178,9 @@ enum class StreamFreshness : std::uint8_t { none, trust_lag };
 struct DebeziumSource {
   StreamPlace from = StreamPlace::redis;
   StreamConnector connector = StreamConnector::mysql;
-  std::string topic_prefix;  // a table's stream is called by it and by the table
-  std::string stream;        // the one stream of all tables; empty: each has its own
+  std::string topic_prefix;     // a table's stream is called by it and by the table
+  std::string stream;           // the one stream of all tables; empty: each has its own
+  std::string heartbeat_table;  // that Debezium writes now and then; empty: none
   int db = 0;
   StreamFreshness freshness = StreamFreshness::none;
   bool binary_texts = false;  // the database takes texts for equal only if their bytes are

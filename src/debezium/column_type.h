@@ -31,7 +31,9 @@
 // Plain strings in the schema, and therefore for the operator to declare, are also bytes with a
 // binary.handling.mode other than `bytes`, decimals with decimal.handling.mode=string, and types
 // such as PostgreSQL's INET; column.propagate.source.type shows the last ones. Decimals with
-// decimal.handling.mode=double have lost digits, and are refused.
+// decimal.handling.mode=double have lost digits, and are refused. Without
+// bigint.unsigned.handling.mode=precise a BIGINT UNSIGNED from 2^63 arrives as negative, which is
+// refused under :uint64.
 //
 // Threads: free functions without state. Errors: words that go on from a column's name, without its
 // values.

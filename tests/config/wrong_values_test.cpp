@@ -129,6 +129,7 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"sources.* of type debezium", "connector", "postgres", "did you mean \"postgresql\"?"},
     {"sources.* of type debezium", "topic_prefix", "\"\"", "is empty"},
     {"sources.* of type debezium", "stream", "", ""},
+    {"sources.* of type debezium", "heartbeat_table", "", ""},
     {"sources.* of type debezium", "db", "-1", "write a number"},
     {"sources.* of type debezium", "freshness", "trust-lag", "did you mean \"trust_lag\"?"},
     {"sources.* of type debezium", "binary_texts", "yes", "must be true or false"},

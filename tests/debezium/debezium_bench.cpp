@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,9 +82,8 @@ std::vector<Pair> messages(std::size_t count, bool with_schema) {
   return all;
 }
 
-void stop(const char* why) {
-  std::fprintf(stderr, "debezium_bench: %s\n", why);
-  std::exit(1);
+[[noreturn]] void stop(const std::string& why) {
+  throw std::runtime_error("debezium_bench: " + why);
 }
 
 std::size_t walk(json::value value) {
@@ -176,7 +175,7 @@ void compare(std::size_t count, bool with_schema) {
         measure(reads_key ? "the decoder, key too" : "the decoder", all, [&](const Pair& each) {
           const auto change = decoder.decode({.key = each.key, .value = each.value});
           if (!change || change->before.empty()) {
-            stop(change ? "a row is missing" : change.error().what.c_str());
+            stop(change ? "a row is missing" : change.error().what);
           }
           return change->after[0].text.size() + change->position->place[1] + 1;
         });

@@ -705,6 +705,21 @@ MUTANTS = [
      [(WRITES, "if (reads_pass_until > now) {", "if (reads_pass_until > now && client.is_raw()) {")]),
     ("proxy", "busy_clients_are_swapped", "a client that fills a worker is moved to and fro",
      [(BALANCE, "share > best + best / 2", "share > 1000")]),
+    # Change streams
+    ("source/stream", "changes_that_come_again_are_applied", "a row that was deleted and inserted again is hidden when both come again",
+     [("src/source/stream/stream_follower.cpp", "    case SeenChanges::Kind::again:\n      return;", "    case SeenChanges::Kind::again:")]),
+    ("source/stream", "another_servers_positions_are_believed", "changes of a log that begins again are taken for seen, and rows hidden",
+     [("src/source/stream/seen_changes.cpp", "      return Kind::unknown;\n    }\n  }", "      return Kind::again;\n    }\n  }")]),
+    ("source/stream", "forgotten_changes_of_a_large_commit_are_new", "changes of a large transaction are applied twice, out of order",
+     [("src/source/stream/seen_changes.cpp", "of_commit_ < most_", "of_commit_ <= most_ + 100")]),
+    ("source/stream", "snapshots_end_with_the_next_change", "rows that a broken off snapshot did not have are hidden",
+     [("src/source/stream/streamed_table.cpp", "void StreamedTable::log_goes_on() {\n", "void StreamedTable::log_goes_on() {\n  end_snapshot();\n")]),
+    ("source/stream", "snapshots_begin_anywhere", "rows in front of one that was not understood are hidden",
+     [("src/source/stream/streamed_table.cpp", "  is_within_snapshot_ = true;\n", "")]),
+    ("source/stream", "gaps_are_passed_over", "rows that were trimmed before they were read are hidden",
+     [("src/source/stream/stream_follower.cpp", "  if (batch->has_gap) {", "  if (batch->has_gap && channels_.empty()) {")]),
+    ("source/stream", "heartbeats_prove_what_was_not_read", "a stream that is behind is believed to have all",
+     [("src/source/stream/stream_follower.cpp", "  channel.is_at_end = batch->is_at_end && !batch->has_gap;", "  channel.is_at_end = true;")]),
 ]
 
 

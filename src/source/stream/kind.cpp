@@ -113,6 +113,21 @@ std::expected<TablePlan, std::string> plan_of(const Target& target,
   return plan;
 }
 
+debezium::Connector connector_of(StreamConnector connector) {
+  return static_cast<debezium::Connector>(connector);
+}
+static_assert(static_cast<int>(debezium::Connector::oracle) ==
+              static_cast<int>(StreamConnector::oracle));
+
+std::size_t place_of(std::vector<std::string>& streams, const std::string& name) {
+  const auto found = std::ranges::find(streams, name);
+  const auto place = static_cast<std::size_t>(found - streams.begin());
+  if (found == streams.end()) {
+    streams.push_back(name);
+  }
+  return place;
+}
+
 struct Plans {
   FollowerSettings settings;
   std::vector<std::string> streams;
@@ -122,6 +137,7 @@ std::expected<Plans, std::vector<Refusal>> plans_of(const config::Source& source
                                                     std::span<const Target> targets) {
   const config::DebeziumSource& settings = own(source);
   Plans plans;
+  plans.settings.connector = connector_of(settings.connector);
   std::vector<Refusal> refusals;
   for (const Target& target : targets) {
     for (const std::string& table : target.settings.source.tables) {
@@ -133,12 +149,13 @@ std::expected<Plans, std::vector<Refusal>> plans_of(const config::Source& source
       }
       const std::string stream =
           settings.stream.empty() ? settings.topic_prefix + "." + table : settings.stream;
-      auto known = std::ranges::find(plans.streams, stream);
-      if (known == plans.streams.end()) {
-        known = plans.streams.insert(known, stream);
-      }
       plans.settings.tables.push_back(*std::move(plan));
-      plans.settings.channels.push_back(static_cast<std::size_t>(known - plans.streams.begin()));
+      plans.settings.channels.push_back(place_of(plans.streams, stream));
+    }
+    if (target.settings.consistency == config::Consistency::strict) {
+      refusals.push_back({.ns = target.settings.name,
+                          .what = "consistency: strict: nobody can ask a stream whether it has all "
+                                  "that the database has committed; set consistency: max_lag"});
     }
     if (settings.freshness == config::StreamFreshness::none) {
       refusals.push_back(
@@ -150,6 +167,9 @@ std::expected<Plans, std::vector<Refusal>> plans_of(const config::Source& source
   }
   if (!refusals.empty()) {
     return std::unexpected(std::move(refusals));
+  }
+  if (settings.stream.empty() && !settings.heartbeat_table.empty()) {
+    place_of(plans.streams, settings.topic_prefix + "." + settings.heartbeat_table);
   }
   return plans;
 }

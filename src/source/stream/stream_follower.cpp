@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "text/number.h"
 
 namespace cuckooguard::source::stream {
@@ -44,6 +46,7 @@ StreamFollower::StreamFollower(std::unique_ptr<Reader> reader,
     channels_[settings_.channels[number]].tables.push_back(&tables_.back());
     feed.report(State::loading, "waiting for a snapshot in the stream");
   }
+  asking_.refuses_strict(true);
 }
 
 StreamFollower::Duration StreamFollower::next(const std::stop_token& stop) {
@@ -100,13 +103,8 @@ bool StreamFollower::read(std::size_t number) {
 }
 
 void StreamFollower::take(Channel& channel, const Entry& entry) {
-  const auto doubt = [&channel](std::string_view why) {
-    for (StreamedTable* const table : channel.tables) {
-      table->doubt(why);
-    }
-  };
   if (!entry.trouble.empty()) {
-    doubt(entry.trouble);
+    doubt(channel, entry.trouble);
     return;
   }
   const auto change = decoder_.decode(entry.message);
@@ -115,7 +113,7 @@ void StreamFollower::take(Channel& channel, const Entry& entry) {
     if (refusal.table) {
       tables_[*refusal.table].doubt(refusal.what);
     } else {
-      doubt(refusal.what);
+      doubt(channel, refusal.what);
     }
     return;
   }
@@ -136,6 +134,13 @@ void StreamFollower::take(Channel& channel, const Change& change) {
   if (!is_row) {
     return;
   }
+  if (change.origin->connector != settings_.connector) {
+    doubt(channel,
+          fmt::format("the messages are of the connector {}, not {}",
+                      name_of(change.origin->connector),
+                      name_of(settings_.connector)));
+    return;
+  }
   StreamedTable& table = tables_[*change.table];
   if (change.snapshot != Snapshot::no) {
     if (change.snapshot != Snapshot::incremental) {
@@ -154,10 +159,14 @@ void StreamFollower::take(Channel& channel, const Change& change) {
       break;
   }
   channel.seen.forget();
-  for (StreamedTable* const each : channel.tables) {
-    each->doubt(
-        "the stream went back to a change that the guard has not seen, as of another "
-        "server: let Debezium take another snapshot");
+  doubt(channel,
+        "the stream went back to a change that the guard has not seen, as of another server: let "
+        "Debezium take another snapshot");
+}
+
+void StreamFollower::doubt(const Channel& channel, std::string_view why) {
+  for (StreamedTable* const table : channel.tables) {
+    table->doubt(why);
   }
 }
 

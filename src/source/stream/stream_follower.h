@@ -33,6 +33,7 @@
 namespace cuckooguard::source::stream {
 
 struct FollowerSettings {
+  debezium::Connector connector = debezium::Connector::mysql;
   std::vector<TablePlan> tables;      // of each feed
   std::vector<std::size_t> channels;  // of each: where its messages are
   std::chrono::nanoseconds poll_every;
@@ -68,6 +69,7 @@ class StreamFollower final : public LookingFollower {
   bool read(std::size_t number);
   void take(Channel& channel, const Entry& entry);
   void take(Channel& channel, const Change& change);
+  static void doubt(const Channel& channel, std::string_view why);
   void note_commit(const Change& change);
   void prove(TimePoint began);
   void begin_anew(std::size_t number, std::string_view why);

@@ -89,12 +89,12 @@ void StreamedTable::end_snapshot() {
 
 // What was loaded of one that was broken off may be anything.
 void StreamedTable::log_goes_on() {
-  is_within_snapshot_ = false;
   if (phase_ == Phase::loading) {
     doubt(
         "a snapshot ends without a row that says so: let Debezium take another one (such rows "
         "come from Debezium 2 on)");
   }
+  is_within_snapshot_ = false;
 }
 
 void StreamedTable::apply(const Change& change) {
@@ -212,8 +212,10 @@ void StreamedTable::clear() {
   }
 }
 
+// What is not understood may have been the first row of a snapshot.
 void StreamedTable::doubt(std::string_view why) {
   phase_ = Phase::waiting;
+  is_within_snapshot_ = true;
   feed_->expire();
   feed_->refuse(State::unsynced, why);
 }

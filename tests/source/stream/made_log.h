@@ -91,8 +91,11 @@ struct MadeChannel {
 
 class MadeDebezium {
  public:
-  MadeDebezium(MadeDatabase& database, std::size_t channels)
-      : database_(database), channels(channels) {}
+  MadeDebezium(MadeDatabase& database, Random& random, std::size_t channels)
+      : channels(channels), database_(database), random_(random) {}
+
+  std::vector<MadeChannel> channels;
+  std::uint64_t garbled_one_in = ~std::uint64_t{0};  // of the messages
 
   std::size_t channel_of(std::size_t table) const { return channels.size() == 1 ? 0 : table; }
 
@@ -129,9 +132,7 @@ class MadeDebezium {
   }
   bool is_done() const { return next_ == database_.log.size(); }
   // It starts again, from further back: offsets are stored now and then.
-  void restart(Random& random, std::size_t oldest) {
-    next_ -= random.below(next_ - std::min(oldest, next_) + 1);
-  }
+  void restart(std::size_t oldest) { next_ -= random_.below(next_ - std::min(oldest, next_) + 1); }
   std::size_t next() const { return next_; }
 
   // heartbeat.action.query has written a row of a table that nobody asks for.
@@ -196,19 +197,18 @@ class MadeDebezium {
                     place,
                     op));
   }
-  static void add(MadeChannel& channel,
-                  std::optional<std::string> key,
-                  std::optional<std::string> value) {
+  void add(MadeChannel& channel, std::optional<std::string> key, std::optional<std::string> value) {
+    if (value && random_.one_in(garbled_one_in)) {
+      value->resize(random_.below(value->size()));
+    }
     channel.entries.push_back({.key = std::move(key),
                                .value = std::move(value),
                                .place = std::to_string(channel.added()) + "-0"});
   }
 
   MadeDatabase& database_;
+  Random& random_;
   std::size_t next_ = 0;  // of the log
-
- public:
-  std::vector<MadeChannel> channels;
 };
 
 class MadeReader final : public Reader {

@@ -36,7 +36,8 @@ class World {
         bench({Wanted{.name = "users", .keys = {"user:{id:uint64}"}, .table = "users"},
                Wanted{.name = "items", .keys = {"item:{id:uint64}"}, .table = "items"}}),
         database(kTables),
-        debezium(database, random.one_in(2) ? 1 : 2) {
+        debezium(database, random, random.one_in(2) ? 1 : 2) {
+    debezium.garbled_one_in = random.one_in(2) ? 60 : debezium.garbled_one_in;
     auto made = std::make_unique<MadeReader>(debezium, random);
     reader = made.get();
     follower = std::make_unique<StreamFollower>(
@@ -86,7 +87,7 @@ class World {
     bench.clock.advance(milliseconds(random.below(30)));
     switch (random.below(40)) {
       case 0:
-        debezium.restart(random, stored);
+        debezium.restart(stored);
         break;
       case 1:
         take_snapshot();
@@ -165,6 +166,7 @@ class World {
   // All is quiet, and Debezium works as it should.
   void come_to_rest() {
     reader->is_down = false;
+    debezium.garbled_one_in = ~std::uint64_t{0};
     debezium.snapshot();
     is_streaming = true;
     for (int i = 0; i < 400; ++i) {
