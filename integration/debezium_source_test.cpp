@@ -24,7 +24,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr const char* kStream = "shop.inventory.products";
-constexpr const char* kHeartbeats = "shop.inventory.heartbeat";
 
 class DebeziumSource : public testing::Test {
  protected:
@@ -48,11 +47,10 @@ class DebeziumSource : public testing::Test {
               std::optional<int> before,
               std::optional<int> after,
               const std::string& snapshot = "false") {
-    write(kStream, "products", op, {row(before), row(after)}, snapshot, after ? *after : *before);
+    write("products", op, {row(before), row(after)}, snapshot, after ? *after : *before);
   }
-  void beat() { write(kHeartbeats, "heartbeat", "u", {row(1), row(1)}, "false", 1); }
-  void write(const std::string& stream,
-             const std::string& table,
+  void beat() { write("heartbeat", "u", {row(1), row(1)}, "false", 1); }
+  void write(const std::string& table,
              const std::string& op,
              const std::pair<std::string, std::string>& images,
              const std::string& snapshot,
@@ -71,8 +69,13 @@ class DebeziumSource : public testing::Test {
         pos_ += 100,
         op,
         now.count());
-    written_.push_back(
-        command({"XADD", stream, "*", "key", fmt::format(R"({{"id":{}}})", id), "value", value}));
+    written_.push_back(command({"XADD",
+                                "shop.inventory." + table,
+                                "*",
+                                "key",
+                                fmt::format(R"({{"id":{}}})", id),
+                                "value",
+                                value}));
     writer_.exchange(written_.back(), 1);
   }
   void take_snapshot(int from, int to) {

@@ -65,6 +65,14 @@ std::string some_key(Random& random) {
   }
 }
 
+void arrange_filter(Random& random, GuardedShop& shop, std::uint32_t ns) {
+  if (random.one_in(6)) {
+    shop.filters[ns]->set_fresh_until(TimePoint::min());
+  } else if (random.one_in(2)) {
+    shop.filters[ns]->prove(shop.now - seconds(random.below(3)), seconds(5));
+  }
+}
+
 void arrange_spaces(Random& random, GuardedShop& shop) {
   for (const std::uint32_t ns : kNamespaces) {
     GuardedNamespace& space = shop.spaces[ns];
@@ -79,11 +87,7 @@ void arrange_spaces(Random& random, GuardedShop& shop) {
     if (random.one_in(4)) {
       space.consistency = config::Consistency::strict;
     }
-    if (random.one_in(6)) {
-      shop.filters[ns]->set_fresh_until(TimePoint::min());
-    } else if (random.one_in(2)) {
-      shop.filters[ns]->prove(shop.now - seconds(random.below(3)), seconds(5));
-    }
+    arrange_filter(random, shop, ns);
     for (int i = 0; i < 20; ++i) {
       if (random.one_in(6)) {
         shop.overlays[ns]->add(space.filter->hash(std::to_string(random.below(130))), shop.now);

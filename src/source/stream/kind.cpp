@@ -198,6 +198,7 @@ std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& maki
 std::expected<std::vector<TableSize>, std::string> count_rows(const config::Source& /*settings*/,
                                                               const Target& target) {
   std::vector<TableSize> sizes;
+  sizes.reserve(target.settings.source.tables.size());
   for (const std::string& table : target.settings.source.tables) {
     sizes.push_back(
         {.table = table, .deletes = filter::DeleteMode::exact, .is_size_unknown = true});

@@ -13,24 +13,19 @@ using debezium::Position;
 
 // Whether two changes were committed together: their order is then the stream's.
 bool are_of_one_commit(const Position& one, const Position& other) {
-  switch (one.connector) {
-    case Connector::mysql:
-    case Connector::mariadb:
-      return one.place[0] == other.place[0] && one.place[1] == other.place[1];
-    case Connector::sqlserver:
-      return one.place[0] == other.place[0] && one.place[1] == other.place[1];
-    case Connector::postgresql:
-    case Connector::oracle:
-      return one.place[0] == other.place[0];
-  }
-  return false;
+  const bool is_in_two_parts =
+      one.connector != Connector::postgresql && one.connector != Connector::oracle;
+  return one.place[0] == other.place[0] && (!is_in_two_parts || one.place[1] == other.place[1]);
 }
 
 }  // namespace
 
 SeenChanges::Kind SeenChanges::add(const Change& change) {
-  const std::uint64_t digest = digest_of(change);
+  if (!change.position) {
+    return Kind::unknown;
+  }
   const Position& position = *change.position;
+  const std::uint64_t digest = digest_of(change, position);
   if (last_ && why_incomparable(last_->origin, *change.origin)) {
     return Kind::unknown;
   }
@@ -57,13 +52,15 @@ SeenChanges::Kind SeenChanges::add(const Change& change) {
 }
 
 void SeenChanges::snapshot_at(const Change& row) {
-  const bool is_other = last_ && why_incomparable(last_->origin, *row.origin);
-  if (!last_ || is_other || last_->position < *row.position) {
+  if (!row.position) {
+    return;
+  }
+  if (last_ && why_incomparable(last_->origin, *row.origin)) {
+    forget();
+  }
+  if (!last_ || last_->position < *row.position) {
     last_ = {.origin = *row.origin, .position = *row.position};
     of_commit_ = 0;
-  }
-  if (is_other) {
-    digests_.clear();
   }
   next_ = digests_.size();
 }
@@ -75,10 +72,10 @@ void SeenChanges::forget() {
   next_ = 0;
 }
 
-std::uint64_t SeenChanges::digest_of(const Change& change) {
+std::uint64_t SeenChanges::digest_of(const Change& change, const Position& position) {
   bytes_.clear();
   bytes_ += static_cast<char>(change.op);
-  for (const std::uint64_t part : change.position->place) {
+  for (const std::uint64_t part : position.place) {
     text::put(bytes_, part);
   }
   text::put_text(bytes_, change.source_ms);  // in a log that begins again it is another

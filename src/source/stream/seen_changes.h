@@ -46,7 +46,7 @@ class SeenChanges {
   const std::optional<debezium::Place>& last() const { return last_; }
 
  private:
-  std::uint64_t digest_of(const debezium::Change& change);
+  std::uint64_t digest_of(const debezium::Change& change, const debezium::Position& position);
   bool was_seen(std::uint64_t digest);
 
   std::size_t most_;

@@ -101,7 +101,7 @@ class MadeDebezium {
 
   // All rows as they are now. `broken_off`: so many of them, and then it stops: false.
   bool snapshot(std::optional<std::size_t> broken_off = {}) {
-    std::vector<std::pair<std::size_t, int>> all;
+    Rows all;
     for (std::size_t table = 0; table < database_.tables.size(); ++table) {
       for (const int id : database_.rows[table]) {
         all.emplace_back(table, id);
@@ -112,14 +112,8 @@ class MadeDebezium {
         return false;
       }
       const auto [table, id] = all[i];
-      const bool is_first = i == 0 || all[i - 1].first != table;
-      const bool is_last = i + 1 == all.size() || all[i + 1].first != table;
-      const std::string_view flag = i + 1 == all.size() ? "last"
-                                    : i == 0            ? "first"
-                                    : is_last           ? "last_in_data_collection"
-                                    : is_first          ? "first_in_data_collection"
-                                                        : "true";
-      write(table, "r", std::nullopt, id, source(table, database_.pos() - 1, flag, 0), id);
+      const std::string place = source(table, database_.pos() - 1, flag_of(all, i), 0);
+      write(table, "r", {std::nullopt, id}, place);
     }
     next_ = database_.log.size();
     return true;
@@ -146,6 +140,20 @@ class MadeDebezium {
   }
 
  private:
+  using Rows = std::vector<std::pair<std::size_t, int>>;  // table and id
+  using Images = std::pair<std::optional<int>, std::optional<int>>;
+
+  static std::string_view flag_of(const Rows& all, std::size_t i) {
+    const bool is_first = i == 0 || all[i - 1].first != all[i].first;
+    const bool is_last = i + 1 == all.size() || all[i + 1].first != all[i].first;
+    if (i + 1 == all.size()) {
+      return "last";
+    }
+    if (i == 0) {
+      return "first";
+    }
+    return is_last ? "last_in_data_collection" : is_first ? "first_in_data_collection" : "true";
+  }
   std::string source_of(std::string_view table,
                         std::uint64_t pos,
                         std::string_view snapshot,
@@ -176,24 +184,21 @@ class MadeDebezium {
           fmt::format(R"({{"before":null,"after":null,"source":{},"op":"t","ts_ms":1}})", place));
       return;
     }
-    const int id = change.after ? *change.after : *change.before;
     const std::string_view op = !change.before ? "c" : !change.after ? "d" : "u";
-    write(change.table, op, change.before, change.after, place, id);
+    write(change.table, op, {change.before, change.after}, place);
     if (op == "d") {
-      add(channels[channel_of(change.table)], fmt::format(R"({{"id":{}}})", id), std::nullopt);
+      add(channels[channel_of(change.table)], key_of({change.before, {}}), std::nullopt);
     }
   }
-  void write(std::size_t table,
-             std::string_view op,
-             std::optional<int> before,
-             std::optional<int> after,
-             std::string_view place,
-             int id) {
+  static std::string key_of(const Images& images) {
+    return fmt::format(R"({{"id":{}}})", images.second.value_or(images.first.value_or(0)));
+  }
+  void write(std::size_t table, std::string_view op, const Images& images, std::string_view place) {
     add(channels[channel_of(table)],
-        fmt::format(R"({{"id":{}}})", id),
+        key_of(images),
         fmt::format(R"({{"before":{},"after":{},"source":{},"op":"{}","ts_ms":1}})",
-                    row(before),
-                    row(after),
+                    row(images.first),
+                    row(images.second),
                     place,
                     op));
   }

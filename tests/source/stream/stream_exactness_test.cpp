@@ -146,7 +146,7 @@ class World {
   static std::string key(std::size_t table, int id) {
     return (table == 0 ? "user:" : "item:") + std::to_string(id);
   }
-  bool is_counted(std::uint32_t table, int id) {
+  bool is_counted(std::uint32_t table, int id) const {
     const filter::CuckooFilter& filter = *bench.lives[table].writable();
     return filter.count(filter.hash(std::to_string(id))) > 0;
   }
