@@ -716,7 +716,7 @@ MUTANTS = [
      [("src/source/stream/streamed_table.cpp", "void StreamedTable::log_goes_on() {\n", "void StreamedTable::log_goes_on() {\n  end_snapshot();\n")]),
     ("source/stream", "snapshots_begin_anywhere", "rows in front of one that was not understood are hidden",
      [("src/source/stream/streamed_table.cpp", "  is_within_snapshot_ = true;\n", "")]),
-    ("source/stream", "gaps_are_passed_over", "rows that were trimmed before they were read are hidden",
+    ("source/stream", "stream_gaps_are_passed_over", "rows that were trimmed before they were read are hidden",
      [("src/source/stream/stream_follower.cpp", "  if (batch->has_gap) {", "  if (batch->has_gap && channels_.empty()) {")]),
     ("source/stream", "heartbeats_prove_what_was_not_read", "a stream that is behind is believed to have all",
      [("src/source/stream/stream_follower.cpp", "  channel.is_at_end = batch->is_at_end && !batch->has_gap;", "  channel.is_at_end = true;")]),
