@@ -75,6 +75,7 @@ void Session::move_in(Moved moved, std::unique_ptr<upstream::GreetedConnection> 
   if (connection) {
     on_upstream_up();
     route_.begin_with(std::move(connection));
+    route_.settle();  // there are spares where it joins others
   }
 }
 
