@@ -382,7 +382,7 @@ class Guard {
   };
   KeyVerdict judge(std::string_view key, const Read& read);
   void judge_all(Arguments keys, const Read& read);
-  void note_run(Arguments keys, const Question& question);
+  std::uint64_t note_run(Arguments keys, const Question& question);  // absent ones
   void miss_proof(const KeyVerdict& judged, const Question& question);
   void note_hold(const KeyVerdict& judged, const Question& question);
   void note_absences(TimePoint read_at, TimePoint now);

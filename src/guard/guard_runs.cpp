@@ -123,7 +123,7 @@ void Guard::judge_all(Arguments keys, const Read& read) {
 }
 
 // As judge() does of each key.
-void Guard::note_run(Arguments keys, const Question& question) {
+std::uint64_t Guard::note_run(Arguments keys, const Question& question) {
   NamespaceCounters& counters = *namespace_counters_[run_.ns];
   const bool is_told = tells_of_absences(parts_.namespaces[run_.ns]);
   std::array<std::uint32_t, kVerdicts> counts{};
@@ -145,14 +145,12 @@ void Guard::note_run(Arguments keys, const Question& question) {
     }
   }
   effects_.count(counters_.guarded_keys, keys.size());
+  return counts[static_cast<std::size_t>(Verdict::absent)];
 }
 
 void Guard::carried_out_run(const Question& question, Arguments keys) {
   if (run_.is_guarded) {
-    note_run(keys, question);
-    effects_.count(counters_.answered,
-                   static_cast<std::uint64_t>(std::ranges::count(
-                       std::span(run_.verdicts).first(keys.size()), Verdict::absent)));
+    effects_.count(counters_.answered, note_run(keys, question));
   } else {
     effects_.unguarded.assign(keys.begin(), keys.end());
   }

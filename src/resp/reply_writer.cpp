@@ -13,6 +13,14 @@ constexpr std::string_view kLineEnd = "\r\n";
 
 template <std::integral Number>
 void append_number_line(std::string& out, char type, Number number) {
+  if (number >= 10 && number < 100) {  // most keys' lengths
+    out.append({type,
+                static_cast<char>('0' + number / 10),
+                static_cast<char>('0' + number % 10),
+                '\r',
+                '\n'});
+    return;
+  }
   // Sign, digits10 + 1 digits, the type in front, and the line's end.
   std::array<char, std::numeric_limits<Number>::digits10 + 3 + kLineEnd.size()> line;
   line[0] = type;
@@ -40,15 +48,7 @@ void append_null_array(std::string& out, Version version) {
 }
 
 void append_bulk(std::string& out, std::string_view bytes) {
-  if (const std::size_t tens = bytes.size() / 10; tens > 0 && tens < 10) {  // most keys
-    out.append({'$',
-                static_cast<char>('0' + tens),
-                static_cast<char>('0' + bytes.size() % 10),
-                '\r',
-                '\n'});
-  } else {
-    append_number_line(out, '$', bytes.size());
-  }
+  append_number_line(out, '$', bytes.size());
   out.append(bytes);
   out.append(kLineEnd);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <utility>
 #include <variant>
 
@@ -11,6 +12,7 @@
 #include "stream/stream_follower.h"
 #include "stream/stream_reader.h"
 #include "text/try.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::stream {
 namespace {
@@ -24,11 +26,7 @@ const config::DebeziumSource& own(const config::Source& settings) {
   return std::get<config::DebeziumSource>(settings.kind);
 }
 
-// How many names a table has in its topic, behind the prefix.
-std::size_t names_of(StreamConnector connector) {
-  return connector == StreamConnector::sqlserver ? 3 : 2;
-}
-
+// How a table is named in its topic, behind the prefix.
 std::string_view form_of(StreamConnector connector) {
   switch (connector) {
     case StreamConnector::mysql:
@@ -43,42 +41,39 @@ std::string_view form_of(StreamConnector connector) {
   return "database.schema.table";
 }
 
-std::expected<debezium::Table, std::string> table_named(const std::string& text,
+std::expected<debezium::Table, std::string> table_named(std::string_view text,
                                                         StreamConnector connector) {
-  std::vector<std::string> names{""};
-  for (const char c : text) {
-    if (c == '.') {
-      names.emplace_back();
-    } else {
-      names.back() += c;
-    }
+  debezium::Table table;
+  std::string_view names = text;
+  std::string_view form = form_of(connector);
+  bool is_named = !config::is_table_pattern(text) &&
+                  std::ranges::count(text, '.') == std::ranges::count(form, '.');
+  while (is_named && !form.empty()) {
+    const std::string_view kind = text::take_word(form, '.');
+    std::string& name = kind == "table"    ? table.name
+                        : kind == "schema" ? table.schema
+                                           : table.database;
+    name = text::take_word(names, '.');
+    is_named = !name.empty();
   }
-  const bool is_named = names.size() == names_of(connector) && !config::is_table_pattern(text) &&
-                        std::ranges::count(names, "") == 0;
   if (!is_named) {
     return std::unexpected(fmt::format(
         "table {}: tables of this source are named as in their topics, behind the prefix: {}",
         text,
         form_of(connector)));
   }
-  debezium::Table table;
-  table.name = names.back();
-  const bool has_database =
-      connector != StreamConnector::postgresql && connector != StreamConnector::oracle;
-  (has_database ? table.database : table.schema) = names.front();
-  if (names.size() == 3) {
-    table.schema = names[1];
-  }
   return table;
 }
 
-std::size_t place_of(std::vector<debezium::Column>& columns, const std::string& name) {
-  const auto found = std::ranges::find(columns, name, &debezium::Column::name);
-  if (found != columns.end()) {
-    return static_cast<std::size_t>(found - columns.begin());
+// Of the one that is called so, which is added if there is none.
+template <class All, class Name = std::identity>
+std::size_t place_of(All& all, const std::string& name, const Name& name_of = {}) {
+  const auto found = std::ranges::find(all, name, name_of);
+  const auto place = static_cast<std::size_t>(found - all.begin());
+  if (found == all.end()) {
+    all.push_back({name});
   }
-  columns.push_back({.name = name});
-  return columns.size() - 1;
+  return place;
 }
 
 std::expected<TablePlan, std::string> plan_of(const Target& target,
@@ -91,15 +86,15 @@ std::expected<TablePlan, std::string> plan_of(const Target& target,
   const config::SourceTable& source = target.settings.source;
   for (const std::string& name : target.keyspace.identity_columns(target.ns)) {
     const auto renamed = source.columns.find(name);
-    const std::size_t place =
-        place_of(columns, renamed == source.columns.end() ? name : renamed->second);
+    const std::size_t place = place_of(
+        columns, renamed == source.columns.end() ? name : renamed->second, &debezium::Column::name);
     const auto placeholder = std::ranges::find(placeholders, name, &keyspace::Placeholder::name);
     columns[place].placeholders.push_back(placeholder->type);
     columns[place].compares_bytes = settings.binary_texts;
     plan.identity.push_back(place);
   }
   for (std::size_t i = 0; i < source.where.columns().size(); ++i) {
-    const std::size_t place = place_of(columns, source.where.columns()[i]);
+    const std::size_t place = place_of(columns, source.where.columns()[i], &debezium::Column::name);
     columns[place].is_compared = columns[place].is_compared || source.where.use_of(i).compares();
     plan.condition.push_back(place);
   }
@@ -118,15 +113,6 @@ debezium::Connector connector_of(StreamConnector connector) {
 }
 static_assert(static_cast<int>(debezium::Connector::oracle) ==
               static_cast<int>(StreamConnector::oracle));
-
-std::size_t place_of(std::vector<std::string>& streams, const std::string& name) {
-  const auto found = std::ranges::find(streams, name);
-  const auto place = static_cast<std::size_t>(found - streams.begin());
-  if (found == streams.end()) {
-    streams.push_back(name);
-  }
-  return place;
-}
 
 struct Plans {
   FollowerSettings settings;

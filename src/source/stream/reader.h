@@ -25,7 +25,6 @@
 namespace cuckooguard::source::stream {
 
 struct Entry {
-  std::string_view place;  // in its channel: a stream entry's id
   debezium::Message message;
   std::string_view trouble{};  // it is no message, in words
 };

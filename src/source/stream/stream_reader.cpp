@@ -1,6 +1,7 @@
 #include "stream/stream_reader.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -69,14 +70,13 @@ std::expected<Batch, std::string> StreamReader::read(std::size_t number) {
   }
   Batch batch;
   batch.bytes.list = entries_of(reply->list[0]);
-  const Channel before{.stream = {}, .last = channel.last, .read = channel.read};
+  const auto before = std::pair(channel.last, channel.read);
   auto taken = take_entries(channel, batch);
   if (taken) {
     taken = compare(channel, reply->list[1], batch);
   }
   if (!taken) {
-    channel.last = before.last;
-    channel.read = before.read;
+    std::tie(channel.last, channel.read) = before;
     return std::unexpected(channel.stream + ": " + taken.error());
   }
   return batch;
@@ -127,7 +127,7 @@ std::expected<void, std::string> StreamReader::take_entries(Channel& channel, Ba
       fields.emplace_back(field.text);
       bytes += field.text.size();
     }
-    Entry& added = batch.entries.emplace_back(Entry{.place = entry.list[0].text, .message = {}});
+    Entry& added = batch.entries.emplace_back(Entry());
     auto message = message_of(fields, debezium::NullWords{});
     if (message) {
       added.message = *message;

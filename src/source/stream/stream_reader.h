@@ -60,7 +60,6 @@ class StreamReader final : public Reader {
   OpenRedis open_;
   int db_;
   std::vector<Channel> channels_;
-  debezium::NullWords nulls_;
 };
 
 }  // namespace cuckooguard::source::stream

@@ -61,16 +61,11 @@ void StreamedTable::load(const Change& row) {
   if (counts && !*counts) {
     return;
   }
-  values_.clear();
-  auto refused = counts ? std::string() : counts.error();
-  for (const std::size_t column : plan_.identity) {
-    const auto value = value_of(row.after, column);
-    refused = value ? refused : value.error();
-    values_.push_back(value ? *value : std::nullopt);
-  }
-  if (!refused.empty()) {
-    doubt(refused);
-  } else if (feed_->add(values_) == Feed::Intake::refused) {
+  const auto values =
+      counts ? values_of(row.after, plan_.identity) : std::unexpected(counts.error());
+  if (!values) {
+    doubt(values.error());
+  } else if (feed_->add(*values) == Feed::Intake::refused) {
     phase_ = Phase::waiting;  // the feed says why
   }
 }
@@ -139,31 +134,28 @@ std::expected<StreamedTable::Hash, std::string> StreamedTable::hash_before(const
     }
     return hash_of(change.before, false);
   }
-  return hash_in(change.key, plan_.identity, false);
+  return feed_->hash_of(TRY(values_of(change.key, plan_.identity)), false);
 }
 
 std::expected<StreamedTable::Hash, std::string> StreamedTable::hash_of(Row row, bool counts) {
   if (!TRY(holds(row))) {
     return Hash();
   }
-  return hash_in(row, plan_.identity, counts);
-}
-
-std::expected<StreamedTable::Hash, std::string> StreamedTable::hash_in(
-    Row row, std::span<const std::size_t> places, bool counts) {
-  values_.clear();
-  for (const std::size_t column : places) {
-    values_.push_back(TRY(value_of(row, column)));
-  }
-  return feed_->hash_of(values_, counts);
+  return feed_->hash_of(TRY(values_of(row, plan_.identity)), counts);
 }
 
 std::expected<bool, std::string> StreamedTable::holds(Row row) {
+  const auto& condition = feed_->target().settings.source.where;
+  return condition.holds(TRY(values_of(row, plan_.condition)));
+}
+
+std::expected<StreamedTable::Values, std::string> StreamedTable::values_of(
+    Row row, std::span<const std::size_t> columns) {
   values_.clear();
-  for (const std::size_t column : plan_.condition) {
+  for (const std::size_t column : columns) {
     values_.push_back(TRY(value_of(row, column)));
   }
-  return feed_->target().settings.source.where.holds(values_);
+  return values_;
 }
 
 std::expected<std::optional<std::string_view>, std::string> StreamedTable::value_of(

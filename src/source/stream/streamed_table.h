@@ -63,11 +63,11 @@ class StreamedTable {
 
  private:
   enum class Phase : std::uint8_t { waiting, loading, following };
+  using Values = std::span<const std::optional<std::string_view>>;
   using Hash = std::optional<std::uint64_t>;  // nothing: no such row, or none that has a key
 
-  std::expected<Hash, std::string> hash_in(Row row,
-                                           std::span<const std::size_t> places,
-                                           bool counts);
+  // In the order of the columns; until the next.
+  std::expected<Values, std::string> values_of(Row row, std::span<const std::size_t> columns);
   std::expected<Hash, std::string> hash_of(Row row, bool counts);
   std::expected<Hash, std::string> hash_before(const Change& change);
   std::expected<void, std::string> change_row(const Change& change);

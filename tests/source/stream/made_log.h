@@ -79,7 +79,6 @@ class MadeDatabase {
 struct Written {
   std::optional<std::string> key;
   std::optional<std::string> value;
-  std::string place;
 };
 
 // A channel as a Reader's: with what was taken out in front.
@@ -206,9 +205,7 @@ class MadeDebezium {
     if (value && random_.one_in(garbled_one_in)) {
       value->resize(random_.below(value->size()));
     }
-    channel.entries.push_back({.key = std::move(key),
-                               .value = std::move(value),
-                               .place = std::to_string(channel.added()) + "-0"});
+    channel.entries.push_back({.key = std::move(key), .value = std::move(value)});
   }
 
   MadeDatabase& database_;
@@ -242,7 +239,7 @@ class MadeReader final : public Reader {
          --most) {
       const Written& entry = channel.entries[state.next - channel.trimmed];
       ++state.next;
-      batch.entries.push_back({.place = entry.place, .message = {entry.key, entry.value}});
+      batch.entries.push_back({.message = {entry.key, entry.value}});
     }
     batch.is_at_end = state.next == channel.added();
     return batch;
