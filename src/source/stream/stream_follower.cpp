@@ -34,7 +34,7 @@ StreamFollower::StreamFollower(std::unique_ptr<Reader> reader,
       reader_(std::move(reader)),
       settings_(std::move(settings)),
       decoder_(wanted_by(settings_.tables)) {
-  const std::size_t channels = reader_->channels();
+  const std::size_t channels = reader_->channels().value_or(Reader::Channels()).size();
   channels_.reserve(channels);
   for (std::size_t i = 0; i < channels; ++i) {
     channels_.push_back({.seen = SeenChanges(kSeenMax / channels)});

@@ -8,6 +8,7 @@
 
 #include "text/number.h"
 #include "text/try.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::stream {
 namespace {
@@ -51,8 +52,29 @@ std::optional<StreamReader::Id> StreamReader::Id::parse(std::string_view text) {
 StreamReader::StreamReader(OpenRedis open, std::vector<std::string> streams, int db)
     : open_(std::move(open)), db_(db) {
   for (std::string& stream : streams) {
+    numbers_.push_back({channels_.size()});
     channels_.push_back({.stream = std::move(stream)});
   }
+}
+
+// The last entry, how many were read, and how many had been taken out before.
+std::string StreamReader::place(std::size_t number) const {
+  const Channel& channel = channels_[number];
+  return fmt::format("{} {} {}", channel.last.text(), channel.read, channel.before.value_or(0));
+}
+
+bool StreamReader::go_on_at(std::size_t number, std::string_view place) {
+  const auto last = Id::parse(text::take_word(place));
+  const auto read = text::number_of<std::uint64_t>(text::take_word(place));
+  const auto before = text::number_of<std::uint64_t>(place);
+  if (!last || !read || !before) {
+    return false;
+  }
+  Channel& channel = channels_[number];
+  channel.last = *last;
+  channel.read = *read;
+  channel.before = *before;
+  return true;
 }
 
 void StreamReader::begin_anew(std::size_t channel) {
@@ -69,7 +91,7 @@ std::expected<Batch, std::string> StreamReader::read(std::size_t number) {
     return std::unexpected(std::move(reply.error()));
   }
   Batch batch;
-  batch.bytes.list = entries_of(reply->list[0]);
+  entries_ = entries_of(reply->list[0]);
   const auto before = std::pair(channel.last, channel.read);
   auto taken = take_entries(channel, batch);
   if (taken) {
@@ -117,7 +139,7 @@ std::expected<resp::Value, std::string> StreamReader::ask(Channel& channel) {
 
 std::expected<void, std::string> StreamReader::take_entries(Channel& channel, Batch& batch) {
   std::size_t bytes = 0;
-  for (const resp::Value& entry : batch.bytes.list) {
+  for (const resp::Value& entry : entries_) {
     const auto id = entry.list.size() == 2 ? Id::parse(entry.list[0].text) : std::nullopt;
     if (!id || *id <= channel.last) {
       return std::unexpected("Redis's reply to XREAD is not understood");

@@ -31,7 +31,9 @@ class StreamReader final : public Reader {
 
   std::expected<Batch, std::string> read(std::size_t channel) override;
   void begin_anew(std::size_t channel) override;
-  std::size_t channels() const override { return channels_.size(); }
+  std::expected<Channels, std::string> channels() override { return numbers_; }
+  std::string place(std::size_t channel) const override;
+  bool go_on_at(std::size_t channel, std::string_view place) override;
 
  private:
   struct Id {
@@ -52,7 +54,7 @@ class StreamReader final : public Reader {
   };
 
   std::expected<resp::Value, std::string> ask(Channel& channel);
-  static std::expected<void, std::string> take_entries(Channel& channel, Batch& batch);
+  std::expected<void, std::string> take_entries(Channel& channel, Batch& batch);
   static std::expected<void, std::string> compare(Channel& channel,
                                                   const resp::Value& info,
                                                   Batch& batch);
@@ -60,6 +62,8 @@ class StreamReader final : public Reader {
   OpenRedis open_;
   int db_;
   std::vector<Channel> channels_;
+  Channels numbers_;
+  std::vector<resp::Value> entries_;  // of the last read()
 };
 
 }  // namespace cuckooguard::source::stream

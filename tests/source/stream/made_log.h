@@ -17,6 +17,8 @@
 
 #include "simulation/random.h"
 #include "stream/reader.h"
+#include "text/number.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::stream {
 
@@ -245,7 +247,26 @@ class MadeReader final : public Reader {
     return batch;
   }
   void begin_anew(std::size_t channel) override { states_[channel] = {}; }
-  std::size_t channels() const override { return states_.size(); }
+  std::expected<Channels, std::string> channels() override {
+    Channels all(states_.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i] = {i};
+    }
+    return all;
+  }
+  std::string place(std::size_t channel) const override {
+    const State& state = states_[channel];
+    return fmt::format("{} {}", state.next, state.before.value_or(0));
+  }
+  bool go_on_at(std::size_t channel, std::string_view place) override {
+    const auto next = text::number_of<std::uint64_t>(text::take_word(place));
+    const auto before = text::number_of<std::uint64_t>(place);
+    if (!next || !before) {
+      return false;
+    }
+    states_[channel] = {*next, *before};
+    return true;
+  }
 
   bool is_down = false;
 
