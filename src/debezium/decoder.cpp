@@ -236,6 +236,9 @@ Result<void> Decoder::Parts::read_change(Envelope& envelope, Change& change) {
         .events = text::leading_number(std::optional<std::string_view>(envelope.event_count.text))};
     return {};
   }
+  if (change.op == Op::notification) {
+    change.notification = notification_of(envelope);
+  }
   if (!envelope.has_source) {
     return {};
   }

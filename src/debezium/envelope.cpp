@@ -80,6 +80,7 @@ class Reader {
   Trouble read_source(Document::Index& value);
   Trouble read_row(bool is_after, Document::Index& value);
   Trouble read_message(Document::Index value);
+  Trouble read_details(Document::Index& value);
   Trouble read_once(Document::Index value, Json& json) {
     return json.text.data() != nullptr ? kTwice : document_.read(value, json);
   }
@@ -132,6 +133,39 @@ Trouble Reader::read_message(Document::Index value) {
   });
 }
 
+Trouble Reader::read_details(Document::Index& value) {
+  if (envelope_.has_details) {
+    return kTwice;
+  }
+  envelope_.has_details = envelope_.has_notice = true;
+  if (document_.at(value) != '{') {
+    return document_.at(value) == 'n' ? nullptr : note(envelope_.has_others);
+  }
+  return document_.for_each_member(value, [this](Name name, Document::Index& member) {
+    Notification& notification = envelope_.notification;
+    std::string_view rows;
+    std::string_view* const slot =
+        is(name, "connector_name") ? &notification.connector
+        : is(name, "scanned_collection") || is(name, "current_collection_in_progress")
+            ? &notification.collection
+        : is(name, "data_collections")   ? &notification.collections
+        : is(name, "total_rows_scanned") ? &rows
+        : is(name, "status")             ? &notification.status
+                                         : nullptr;
+    if (slot == nullptr) {
+      return Trouble();
+    }
+    if (slot->data() != nullptr || (slot == &rows && notification.rows)) {
+      return "a notification has a member twice";
+    }
+    const Trouble trouble = document_.read_text(member, *slot);
+    if (slot == &rows) {
+      notification.rows = number_in(rows);
+    }
+    return trouble;
+  });
+}
+
 Trouble Reader::read_row(bool is_after, Document::Index& value) {
   Envelope::RowMember& row = is_after ? envelope_.after : envelope_.before;
   if (row.is_there) {
@@ -162,6 +196,10 @@ Trouble Reader::read_member_of_t(Name name, Document::Index value) {
   if (is(name, "ts_us") || is(name, "ts_ns") || is(name, "transaction")) {
     return nullptr;
   }
+  if (is(name, "type") || is(name, "timestamp")) {
+    envelope_.has_notice = true;
+    return read_once(value, is(name, "type") ? envelope_.type : envelope_.timestamp);
+  }
   return note(is(name, "tableChanges") ? envelope_.has_changes : envelope_.has_others);
 }
 
@@ -171,6 +209,13 @@ Trouble Reader::read_member(Name name, Document::Index& value) {
     case 'b':
       if (const bool is_after = is(name, "after"); is_after || is(name, "before")) {
         return read_row(is_after, value);
+      }
+      if (is(name, "aggregate_type")) {
+        envelope_.has_notice = true;
+        return read_once(value, envelope_.aggregate_type);
+      }
+      if (is(name, "additional_data")) {
+        return read_details(value);
       }
       break;
     case 's':
@@ -228,6 +273,16 @@ Trouble Reader::read(Document::Index place) {
   return trouble != nullptr || document_.is_end(place) ? trouble : kMalformed;
 }
 
+constexpr std::string_view kIncremental = "Incremental Snapshot";
+
+// Whatever else has such members may be a row.
+bool is_notification(const Envelope& envelope) {
+  const std::string_view about = envelope.aggregate_type.text;
+  return (about == "Initial Snapshot" || about == kIncremental) && envelope.has_details &&
+         envelope.type.kind == Json::Kind::string && envelope.id.kind == Json::Kind::string &&
+         !envelope.has_others;
+}
+
 std::expected<Op, std::string> op_named(std::string_view text) {
   constexpr std::array<std::pair<char, Op>, 6> kNames = {{
       {'c', Op::create},
@@ -268,13 +323,36 @@ std::expected<Op, std::string> op_of(const Envelope& envelope) {
   if (has_status && has_id && envelope.has_collections) {
     return Op::transaction;
   }
+  if (is_notification(envelope)) {
+    return Op::notification;
+  }
   const bool has_more = envelope.has_op || envelope.has_source || envelope.before.is_there ||
                         envelope.after.is_there || envelope.has_message || has_status || has_id ||
-                        envelope.has_ddl || envelope.has_others;
+                        envelope.has_ddl || envelope.has_notice || envelope.has_others;
   if (envelope.ts_ms.kind == Json::Kind::number && !has_more) {
     return Op::heartbeat;
   }
   return std::unexpected(kUnwrapped);
+}
+
+Notification notification_of(const Envelope& envelope) {
+  using Type = Notification::Type;
+  constexpr std::array<std::pair<std::string_view, Type>, 6> kTypes = {{
+      {"STARTED", Type::started},
+      {"IN_PROGRESS", Type::in_progress},
+      {"TABLE_SCAN_COMPLETED", Type::table_scan_completed},
+      {"COMPLETED", Type::completed},
+      {"ABORTED", Type::aborted},
+      {"SKIPPED", Type::skipped},
+  }};
+  Notification notification = envelope.notification;
+  for (const auto& [name, type] : kTypes) {
+    notification.type = name == envelope.type.text ? type : notification.type;
+  }
+  notification.is_incremental = envelope.aggregate_type.text == kIncremental;
+  notification.id = envelope.id.text;
+  notification.ms = envelope.timestamp.text;
+  return notification;
 }
 
 std::expected<Snapshot, std::string> snapshot_of(std::string_view text) {

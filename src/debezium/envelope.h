@@ -38,11 +38,14 @@ struct Envelope {
   bool has_ddl = false;
   bool has_collections = false;  // data_collections, of a transaction
   bool has_specversion = false;  // of a CloudEvent
-  Json op{}, ts_ms{}, status{}, id{}, event_count{};
+  bool has_notice = false;       // a member that only notifications have
+  bool has_details = false;      // additional_data
+  Json op{}, ts_ms{}, status{}, id{}, event_count{}, aggregate_type{}, type{}, timestamp{};
   std::string_view message_prefix{};
   bool has_message = false;
   RowMember before{}, after{};
   Source source{};
+  Notification notification{};  // additional_data
 };
 
 // Told of each row as it is found: before `source`, which says whose it is.
@@ -60,6 +63,8 @@ class RowListener {
 Trouble read_envelope(Document& document, RowListener& listener, Envelope& envelope);
 
 std::expected<Op, std::string> op_of(const Envelope& envelope);
+// Of one whose op is that.
+Notification notification_of(const Envelope& envelope);
 std::expected<Snapshot, std::string> snapshot_of(std::string_view text);
 
 }  // namespace cuckooguard::debezium

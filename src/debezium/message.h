@@ -3,7 +3,7 @@
 // Threads: any.
 // Lifetimes: views are into the message's bytes or the decoder, and valid until its next decode().
 // Source: Debezium 3, "Data change events" of the MySQL, MariaDB, PostgreSQL, SQL Server and Oracle
-//   connectors, "Sending signals", "Transaction metadata".
+//   connectors, "Sending signals", "Transaction metadata", "Notifications".
 #pragma once
 
 #include <cstddef>
@@ -34,6 +34,7 @@ enum class Op : std::uint8_t {
   transaction,    // BEGIN or END, of provide.transaction.metadata
   schema_change,  // of the topic that is called like the server, or of one per database
   message,        // PostgreSQL's pg_logical_emit_message
+  notification,   // of the topic notification.sink.topic.name: how far a snapshot is
   other_table,    // a change of rows of a table that is not asked for
 };
 
@@ -72,6 +73,30 @@ struct Transaction {
   std::uint64_t events = 0;  // of END: all of its changes
 };
 
+// The connector sends COMPLETED after all of the snapshot's rows, but TABLE_SCAN_COMPLETED of the
+// first snapshot before the table's last row, which it holds back to mark it. It is in a topic of
+// its own: whoever reads that may be ahead of the rows, or behind them.
+struct Notification {
+  enum class Type : std::uint8_t {
+    started,
+    in_progress,           // of `collection`
+    table_scan_completed,  // of `collection`, with a status
+    completed,             // of all
+    aborted,
+    skipped,
+    other,  // PAUSED, RESUMED, TABLE_CHUNK_COMPLETED, and what later versions add
+  };
+  Type type = Type::other;
+  bool is_incremental = false;     // else of the first snapshot, or of a blocking one
+  std::string_view id{};           // of incremental ones the signal's that began it
+  std::string_view connector{};    // as Origin::server
+  std::string_view collection{};   // the table: `db.table`, `schema.table` or `db.schema.table`
+  std::string_view collections{};  // all of the snapshot, with commas between them
+  std::string_view status{};       // SUCCEEDED, SQL_EXCEPTION; incremental: EMPTY, SKIPPED, …
+  std::optional<std::uint64_t> rows{};  // that were read of the table
+  std::string_view ms{};                // when it was written
+};
+
 struct Change {
   Op op = Op::heartbeat;
   // Of create, read, update, remove, truncate: which of the tables that are asked for. Of a
@@ -104,6 +129,7 @@ struct Change {
 
   Transaction transaction{};          // of Op::transaction
   std::string_view message_prefix{};  // of Op::message
+  Notification notification{};        // of Op::notification
 };
 
 // Why a message is not understood, without anything of its rows.

@@ -226,6 +226,55 @@ TEST(GoldenMessages, that_are_no_changes_of_rows) {
             "other table at mysql shop bin.000001 4 2");
 }
 
+// The members and values are those of Debezium's Notification, and of the two services that make
+// them.
+TEST(GoldenMessages, that_notify_of_snapshots) {
+  Decoder decoder(customers());
+  const auto words =
+      [&decoder](const std::string& about, const std::string& type, const std::string& details) {
+        const std::string value = R"({"id":"ff81","type":")" + type + R"(","aggregate_type":")" +
+                                  about + R"(","additional_data":)" + details +
+                                  R"(,"timestamp":1695817046353})";
+        const std::string wrapped =
+            R"({"schema":{"type":"struct","fields":[{"type":"string","field":"id"},)"
+            R"({"type":"map","keys":{"type":"string"},"values":{"type":"string"},"optional":true,)"
+            R"("field":"additional_data"}],"name":"io.debezium.connector.common.Notification"},)"
+            R"("payload":)" +
+            value + "}";
+        const std::string key = R"({"id":"ff81"})";
+        const auto change = decoder.decode({.key = key, .value = wrapped});
+        const std::string of_wrapped = words_of(change) + words_of(change->notification);
+        const auto bare = decoder.decode({.key = key, .value = value}, 0);
+        EXPECT_EQ(words_of(bare) + words_of(bare->notification), of_wrapped);
+        EXPECT_FALSE(bare->table);
+        EXPECT_TRUE(of_wrapped.starts_with("notification"));
+        return words_of(bare->notification);
+      };
+  const auto first = [&words](const std::string& type, const std::string& details) {
+    return words("Initial Snapshot", type, details);
+  };
+  const std::string by = R"({"connector_name":"shop")";
+  EXPECT_EQ(first("STARTED", by + "}"), "0 by shop at 1695817046353");
+  EXPECT_EQ(first("IN_PROGRESS",
+                  by + R"(,"current_collection_in_progress":"a.b","data_collections":"a.b,a.c"})"),
+            "1 by shop of a.b among a.b,a.c at 1695817046353");
+  EXPECT_EQ(first("TABLE_SCAN_COMPLETED",
+                  by + R"(,"scanned_collection":"a.b","data_collections":"a.b,a.c",)"
+                       R"("total_rows_scanned":"0","status":"SUCCEEDED"})"),
+            "2 by shop of a.b among a.b,a.c status SUCCEEDED rows 0 at 1695817046353");
+  EXPECT_EQ(first("COMPLETED", by + "}"), "3 by shop at 1695817046353");
+  EXPECT_EQ(first("ABORTED", by + "}"), "4 by shop at 1695817046353");
+  EXPECT_EQ(first("SKIPPED", by + "}"), "5 by shop at 1695817046353");
+  EXPECT_EQ(first("TABLE_CHUNK_COMPLETED", by + R"(,"chunk_index":"1"})"),
+            "6 by shop at 1695817046353");
+  EXPECT_EQ(first("COMPLETED", "null"), "3 at 1695817046353");
+  EXPECT_EQ(words("Incremental Snapshot",
+                  "TABLE_SCAN_COMPLETED",
+                  by + R"(,"scanned_collection":"a.b","total_rows_scanned":"-1",)"
+                       R"("status":"EMPTY"})"),
+            "2 incremental ff81 by shop of a.b status EMPTY at 1695817046353");
+}
+
 TEST(GoldenMessages, tell_when_and_by_which_transaction) {
   Decoder decoder(customers());
   const auto change = decoder.decode(

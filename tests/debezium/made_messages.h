@@ -121,10 +121,28 @@ inline std::string name_of(Op op) {
       return "schema change";
     case Op::message:
       return "message";
+    case Op::notification:
+      return "notification";
     case Op::other_table:
       break;
   }
   return "other table";
+}
+
+// `3 of shop.t, 5 rows`
+inline std::string words_of(const Notification& notification) {
+  std::string words = std::to_string(static_cast<int>(notification.type));
+  const auto add = [&words](std::string_view what, std::string_view value) {
+    words += value.empty() ? "" : " " + std::string(what) + " " + std::string(value);
+  };
+  add("incremental", notification.is_incremental ? notification.id : "");
+  add("by", notification.connector);
+  add("of", notification.collection);
+  add("among", notification.collections);
+  add("status", notification.status);
+  add("rows", notification.rows ? std::to_string(*notification.rows) : "");
+  add("at", notification.ms);
+  return words;
 }
 
 // `update 0 (1) to (2) key (1) at mysql shop mysql-bin.000003 484 0`

@@ -49,6 +49,12 @@ TEST(Refusals, say_how_to_get_messages_that_can_be_read) {
   EXPECT_EQ(words(kRow), kUnwrapped);
   EXPECT_EQ(words(R"({"id":98765,"__deleted":"false","__op":"c","__source_ts_ms":1})"), kUnwrapped);
   EXPECT_EQ(words(R"({"id":98765,"status":"END"})"), kUnwrapped);
+  // Of an outbox, not notifications.
+  EXPECT_EQ(words(R"({"id":"98765","aggregate_type":"Order","type":"A","additional_data":null})"),
+            kUnwrapped);
+  EXPECT_EQ(words(R"({"id":"98765","aggregate_type":"Initial Snapshot","type":"COMPLETED"})"),
+            kUnwrapped);
+  EXPECT_EQ(words(R"({"ts_ms":98765,"type":null})"), kUnwrapped);
   EXPECT_EQ(words(R"({"before":null,"after":)" + kRow + R"(,"op":"c","ts_ms":1})"), kUnwrapped);
   EXPECT_EQ(words(R"({"schema":{"type":"string"},"payload":"98765"})"), kUnwrapped);
   EXPECT_TRUE(words("\0\0\0\0\1\x12"
@@ -109,6 +115,9 @@ TEST(Refusals, are_of_a_member_that_is_there_twice) {
             "a message has a member twice");
   EXPECT_EQ(words(replaced(created(kRow), R"("pos":484)", R"("pos":484,"pos":485)")),
             "a message's source block has a member twice");
+  EXPECT_EQ(words(R"({"id":"1","aggregate_type":"Initial Snapshot","type":"SKIPPED",)"
+                  R"("additional_data":{"status":"98765","status":"98765"}})"),
+            "a notification has a member twice");
 }
 
 TEST(Refusals, are_of_every_part_of_a_message) {

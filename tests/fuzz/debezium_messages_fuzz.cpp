@@ -56,7 +56,7 @@ std::string touched(const std::expected<Change, Refusal>& result) {
     check_place(*result);
     all.append(result->name.database).append(result->name.schema).append(result->name.table);
     all.append(result->gtid).append(result->key_json).append(result->transaction.id);
-    all.append(result->message_prefix);
+    all.append(result->message_prefix).append(words_of(result->notification));
   } else {
     check(!result.error().what.empty());
   }
