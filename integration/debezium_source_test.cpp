@@ -17,6 +17,7 @@
 #include "harness/guard_process.h"
 #include "harness/redis_command.h"
 #include "harness/redis_server.h"
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::harness {
 namespace {
@@ -31,14 +32,31 @@ class DebeziumSource : public testing::Test {
     guard_.emplace(GuardProcess::on_port(
         Configuration{.upstream = "{ address: \"" + redis_.address() + "\" }",
                       .source = "type: debezium, connector: mysql, topic_prefix: shop, freshness: "
-                                "trust_lag, heartbeat_table: inventory.heartbeat, max_lag: 1s",
-                      .namespaces = "  products: { keys: \"product:{id:uint64}\", source: { from: "
-                                    "shop, table: inventory.products }, mode: enforce, "
-                                    "absent_reply: \"bytes:__ABSENT__\", overlay: { "
+                                "trust_lag, heartbeat_table: inventory.heartbeat, max_lag: 1s" +
+                                more_,
+                      .namespaces = "  products: { keys: \"" + keys_ +
+                                    "\", source: { from: shop, table: inventory.products }, mode: "
+                                    "enforce, absent_reply: \"bytes:__ABSENT__\", overlay: { "
                                     "pass_at_start: false } }\n",
-                      .more = "admin: { operators: [default] }\n"}
+                      .more = "admin: { operators: [default] }\n" + storage_}
             .yaml()));
     client_.emplace(guard_->client());
+  }
+  void stop() {
+    client_.reset();
+    guard_.reset();
+  }
+  void notify(const std::string& type, const std::string& more = {}) {
+    writer_.call({"XADD",
+                  "shop.notifications",
+                  "*",
+                  "key",
+                  "default",
+                  "value",
+                  fmt::format(R"({{"id":"1","aggregate_type":"Initial Snapshot","type":"{}",)"
+                              R"("additional_data":{{"connector_name":"shop"{}}},"timestamp":1}})",
+                              type,
+                              more)});
   }
   static std::string row(std::optional<int> id) {
     return id ? fmt::format(R"({{"id":{},"name":"a name"}})", *id) : "null";
@@ -100,6 +118,10 @@ class DebeziumSource : public testing::Test {
   }
   std::string field(const std::string& name) const { return info_field(*guard_, "products", name); }
 
+  TemporaryDirectory folder_;
+  std::string keys_ = "product:{id:uint64}";
+  std::string more_;
+  std::string storage_;
   RedisServer redis_;
   RawClient writer_ = redis_.client();
   std::vector<std::string> written_;
@@ -178,8 +200,70 @@ TEST_F(DebeziumSource, changes_that_come_again_change_nothing) {
   }
   change("c", std::nullopt, 10);
   ASSERT_TRUE(comes_to_pass(10));
+  EXPECT_TRUE(comes_to_answer(7));
   EXPECT_FALSE(is_absent(2));
-  EXPECT_TRUE(is_absent(7));
+}
+
+// With another primary key it comes as a row that goes and one that comes, and its key is there all
+// the time.
+TEST_F(DebeziumSource, a_row_that_gets_another_primary_key_is_never_absent) {
+  keys_ = "product:{code:uint64}";
+  start();
+  write("products", "r", {"null", R"({"id":1,"code":5})"}, "first", 1);
+  write("products", "r", {"null", R"({"id":2,"code":6})"}, "last", 2);
+  ASSERT_TRUE(comes_to_answer(9));
+  write("products", "d", {R"({"id":1,"code":5})", "null"}, "false", 1);
+  write("products", "c", {"null", R"({"id":3,"code":7})"}, "false", 3);
+  ASSERT_TRUE(eventually([this] { return !is_absent(7); }));
+  EXPECT_FALSE(is_absent(5)) << "until all is known that was committed with it";
+  write("products", "c", {"null", R"({"id":4,"code":5})"}, "false", 4);
+  write("products", "d", {R"({"id":3,"code":7})", "null"}, "false", 3);
+  EXPECT_TRUE(comes_to_answer(7));
+  EXPECT_FALSE(is_absent(5));
+}
+
+TEST_F(DebeziumSource, an_empty_table_is_one_of_which_debezium_says_so) {
+  more_ = ", notifications: shop.notifications";
+  start();
+  notify("STARTED");
+  notify("TABLE_SCAN_COMPLETED",
+         R"(,"scanned_collection":"inventory.products","total_rows_scanned":"0",)"
+         R"("status":"SUCCEEDED")");
+  ASSERT_TRUE(eventually([this] {
+    beat();
+    return field("state") == "loading";
+  }));
+  EXPECT_FALSE(is_absent(9));
+  notify("COMPLETED");
+  EXPECT_TRUE(comes_to_answer(9));
+  change("c", std::nullopt, 9);
+  EXPECT_TRUE(comes_to_pass(9));
+}
+
+TEST_F(DebeziumSource, a_restart_goes_on_where_it_was_although_the_stream_was_trimmed) {
+  storage_ = storage(folder_.path());
+  start();
+  take_snapshot(1, 4);
+  change("c", std::nullopt, 7);
+  ASSERT_TRUE(comes_to_answer(9));
+  stop();
+  change("d", 3, std::nullopt);
+  change("c", std::nullopt, 10);
+  writer_.call({"XTRIM", kStream, "MAXLEN", "2"});
+  start();
+  ASSERT_TRUE(comes_to_answer(9));
+  for (const int id : {1, 2, 7, 10}) {
+    EXPECT_FALSE(is_absent(id)) << id;
+  }
+  EXPECT_TRUE(comes_to_answer(3));
+  stop();
+  change("c", std::nullopt, 11);
+  change("c", std::nullopt, 12);
+  writer_.call({"XTRIM", kStream, "MAXLEN", "1"});
+  start();
+  beat();
+  EXPECT_TRUE(eventually([this] { return field("why").contains("missing in the stream"); }));
+  EXPECT_FALSE(is_absent(9));
 }
 
 // Positions of another server compare, and mean nothing.

@@ -242,12 +242,12 @@ constexpr auto kDebezium = section_of<DebeziumSource>(
     value("topic_prefix", &DebeziumSource::topic_prefix, parse_text).required(),
     text("stream", &DebeziumSource::stream),
     text("heartbeat_table", &DebeziumSource::heartbeat_table),
+    text("notifications", &DebeziumSource::notifications),
     value("db",
           &DebeziumSource::db,
           bounded<int>(parse_count, 0, kDbMax, "is not a valid database number")),
     choice("freshness", &DebeziumSource::freshness, kStreamFreshness),
-    value("binary_texts", &DebeziumSource::binary_texts, parse_bool),
-    value("whole_rows", &DebeziumSource::whole_rows, parse_bool));
+    value("binary_texts", &DebeziumSource::binary_texts, parse_bool));
 
 constexpr std::array kOfEachType = {kSqlite.keys(),
                                     kMysql.keys(),

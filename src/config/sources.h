@@ -184,7 +184,7 @@ struct DebeziumSource {
   int db = 0;
   StreamFreshness freshness = StreamFreshness::none;
   bool binary_texts = false;  // the database takes texts for equal only if their bytes are
-  bool whole_rows = false;    // PostgreSQL: REPLICA IDENTITY FULL
+  std::string notifications;  // the stream or topic of Debezium's notifications; empty: none
 
   bool operator==(const DebeziumSource&) const = default;
 };

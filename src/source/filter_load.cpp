@@ -71,11 +71,29 @@ void FilterLoad::ids_grow(std::uint64_t used) {
   largest_id_ = std::max(largest_id_, used);
 }
 
-Intake FilterLoad::add(std::span<const std::optional<std::string_view>> values) {
+void FilterLoad::count_row() {
   ++rows_;
   if (rows_ % kRowsPerClock == 0) {
     progress(false);
   }
+}
+
+void FilterLoad::put(std::uint64_t hash) {
+  batch_.push_back(hash);
+  if (batch_.size() == kBatch) {
+    flush();
+  }
+}
+
+void FilterLoad::add(std::uint64_t hash) {
+  count_row();
+  if (next_ != nullptr) {
+    put(hash);
+  }
+}
+
+Intake FilterLoad::add(std::span<const std::optional<std::string_view>> values) {
+  count_row();
   if (next_ == nullptr) {
     return Intake::taken;
   }
@@ -94,10 +112,7 @@ Intake FilterLoad::add(std::span<const std::optional<std::string_view>> values) 
     return Intake::refused;
   }
   largest_id_ = std::max(largest_id_, row->number);
-  batch_.push_back(row->hash);
-  if (batch_.size() == kBatch) {
-    flush();
-  }
+  put(row->hash);
   return Intake::taken;
 }
 

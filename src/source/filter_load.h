@@ -124,6 +124,8 @@ class FilterLoad {
   void ids_grow(std::uint64_t used);
   // In the order of Keyspace::identity_columns; nullopt for NULL. Taken or refused.
   Intake add(std::span<const std::optional<std::string_view>> values);
+  // One whose hash is known, and that is not isolated.
+  void add(std::uint64_t hash);
   // Taken or too small.
   Intake complete();
   // Of a load that was completed.
@@ -137,6 +139,8 @@ class FilterLoad {
   static constexpr std::size_t kBatch = 256;
   static constexpr std::uint64_t kRowsPerClock = 4096;
 
+  void count_row();
+  void put(std::uint64_t hash);
   void flush();
   void progress(bool complete);
 

@@ -303,7 +303,7 @@ class LookingFollower : public Follower {
       return lose(trouble.what());
     }
   }
-  void finish() final { feeds_.each(&Feed::expire); }
+  void finish() override { feeds_.each(&Feed::expire); }
   SourceStatus status() const final { return status_.read(); }
 
  protected:

@@ -68,8 +68,8 @@ inline const std::array<SourceExample, std::variant_size_v<SourceOfType>> kSourc
     SourceExample{.yaml =
                       "  cdc: { type: debezium, connector: oracle, topic_prefix: 'a b', stream: "
                       "'x: y', heartbeat_table: b, db: 2, freshness: trust_lag, binary_texts: "
-                      "true, whole_rows: "
-                      "true, max_lag: 2s }\n",
+                      "true, notifications: "
+                      "n, max_lag: 2s }\n",
                   .defaults = [](const SourceOfType& other) -> SourceOfType {
                     const auto& debezium = std::get<DebeziumSource>(other);
                     return DebeziumSource{.connector = debezium.connector,

@@ -133,7 +133,7 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"sources.* of type debezium", "db", "-1", "write a number"},
     {"sources.* of type debezium", "freshness", "trust-lag", "did you mean \"trust_lag\"?"},
     {"sources.* of type debezium", "binary_texts", "yes", "must be true or false"},
-    {"sources.* of type debezium", "whole_rows", "yes", "must be true or false"},
+    {"sources.* of type debezium", "notifications", "", ""},
     {"sources.* of type debezium", "max_lag", "2h", "must be from 10ms to 1h"},
     {"sources.* of type debezium", "strict_every", "2s", "must be auto, or from 1ms to 1s"},
     {"sources.* of type debezium", "strict_hold", "2s", "must be from 1ms to max_lag"},

@@ -9,8 +9,12 @@
 #include <fmt/format.h>
 
 #include "config/table_pattern.h"
+#include "filter/filter_file.h"
+#include "source/publication.h"
+#include "source/storage_directory.h"
 #include "stream/stream_follower.h"
 #include "stream/stream_reader.h"
+#include "text/little_endian.h"
 #include "text/try.h"
 #include "text/words.h"
 
@@ -76,35 +80,46 @@ std::size_t place_of(All& all, const std::string& name, const Name& name_of = {}
   return place;
 }
 
+// Of the table with these names, which is added if there is none: a stream's messages are decoded
+// once for all namespaces.
+std::size_t place_of(std::vector<debezium::Table>& all, debezium::Table table) {
+  const auto found = std::ranges::find_if(all, [&table](const debezium::Table& each) {
+    return each.database == table.database && each.schema == table.schema &&
+           each.name == table.name;
+  });
+  const auto place = static_cast<std::size_t>(found - all.begin());
+  if (found == all.end()) {
+    all.push_back(std::move(table));
+  }
+  return place;
+}
+
 std::expected<TablePlan, std::string> plan_of(const Target& target,
                                               const std::string& table,
-                                              const config::DebeziumSource& settings) {
-  TablePlan plan;
-  plan.wanted = TRY(table_named(table, settings.connector));
-  std::vector<debezium::Column>& columns = plan.wanted.columns;
+                                              const config::DebeziumSource& settings,
+                                              std::vector<debezium::Table>& tables) {
+  TablePlan plan{.ns = target.ns, .table = table};
+  plan.wanted = place_of(tables, TRY(table_named(table, settings.connector)));
+  std::vector<debezium::Column>& columns = tables[plan.wanted].columns;
   const auto& placeholders = target.keyspace.templates(target.ns).front().placeholders();
   const config::SourceTable& source = target.settings.source;
+  std::string definition = published_definition(target) + table;
   for (const std::string& name : target.keyspace.identity_columns(target.ns)) {
     const auto renamed = source.columns.find(name);
-    const std::size_t place = place_of(
-        columns, renamed == source.columns.end() ? name : renamed->second, &debezium::Column::name);
+    const std::string& column = renamed == source.columns.end() ? name : renamed->second;
+    const std::size_t place = place_of(columns, column, &debezium::Column::name);
     const auto placeholder = std::ranges::find(placeholders, name, &keyspace::Placeholder::name);
     columns[place].placeholders.push_back(placeholder->type);
     columns[place].compares_bytes = settings.binary_texts;
     plan.identity.push_back(place);
+    text::put_text(definition, column);
   }
   for (std::size_t i = 0; i < source.where.columns().size(); ++i) {
     const std::size_t place = place_of(columns, source.where.columns()[i], &debezium::Column::name);
     columns[place].is_compared = columns[place].is_compared || source.where.use_of(i).compares();
     plan.condition.push_back(place);
   }
-  plan.has_whole_before = settings.connector != StreamConnector::postgresql || settings.whole_rows;
-  plan.wanted.reads_key = !plan.has_whole_before;
-  if (!plan.has_whole_before && !plan.condition.empty()) {
-    return std::unexpected(
-        "where: PostgreSQL tells of a row that goes nothing but its key: run ALTER TABLE ... "
-        "REPLICA IDENTITY FULL and set whole_rows: true");
-  }
+  plan.definition = filter::hash_of_definition(definition);
   return plan;
 }
 
@@ -114,29 +129,26 @@ debezium::Connector connector_of(StreamConnector connector) {
 static_assert(static_cast<int>(debezium::Connector::oracle) ==
               static_cast<int>(StreamConnector::oracle));
 
-struct Plans {
-  FollowerSettings settings;
-  std::vector<std::string> streams;
-};
-
-std::expected<Plans, std::vector<Refusal>> plans_of(const config::Source& source,
-                                                    std::span<const Target> targets) {
+std::expected<FollowerSettings, std::vector<Refusal>> plans_of(const config::Source& source,
+                                                               std::span<const Target> targets) {
   const config::DebeziumSource& settings = own(source);
-  Plans plans;
-  plans.settings.connector = connector_of(settings.connector);
+  FollowerSettings plans{.connector = connector_of(settings.connector)};
+  if (!settings.notifications.empty()) {  // before the tables' (stream_follower.h)
+    plans.topics.push_back(settings.notifications);
+  }
   std::vector<Refusal> refusals;
   for (const Target& target : targets) {
     for (const std::string& table : target.settings.source.tables) {
-      auto plan = plan_of(target, table, settings);
+      auto plan = plan_of(target, table, settings, plans.wanted.tables);
       if (!plan) {
         refusals.push_back(
             {.ns = target.settings.name, .table = table, .what = std::move(plan.error())});
         continue;
       }
-      const std::string stream =
-          settings.stream.empty() ? settings.topic_prefix + "." + table : settings.stream;
-      plans.settings.tables.push_back(*std::move(plan));
-      plans.settings.channels.push_back(place_of(plans.streams, stream));
+      plan->topic =
+          place_of(plans.topics,
+                   settings.stream.empty() ? settings.topic_prefix + "." + table : settings.stream);
+      plans.plans.push_back(*std::move(plan));
     }
     if (target.settings.consistency == config::Consistency::strict) {
       refusals.push_back({.ns = target.settings.name,
@@ -155,7 +167,7 @@ std::expected<Plans, std::vector<Refusal>> plans_of(const config::Source& source
     return std::unexpected(std::move(refusals));
   }
   if (settings.stream.empty() && !settings.heartbeat_table.empty()) {
-    place_of(plans.streams, settings.topic_prefix + "." + settings.heartbeat_table);
+    place_of(plans.topics, settings.topic_prefix + "." + settings.heartbeat_table);
   }
   return plans;
 }
@@ -168,16 +180,21 @@ std::vector<Refusal> check(const config::Source& settings,
 }
 
 std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& making) {
-  auto plans = TRY(plans_of(making.settings, making.targets));
-  plans.settings.poll_every =
+  FollowerSettings plans = TRY(plans_of(making.settings, making.targets));
+  plans.poll_every =
       std::min<std::chrono::nanoseconds>(kPollMost, making.settings.max_lag / kPollsPerMaxLag);
-  plans.settings.wall_clock = [] { return std::chrono::system_clock::now(); };
+  plans.wall_clock = [] { return std::chrono::system_clock::now(); };
+  if (making.storage.directory != nullptr) {
+    plans.file = making.storage.directory->position_path(making.settings.name);
+    plans.keep_every = making.storage.checkpoint_every;
+  }
+  auto reader = std::make_unique<StreamReader>(making.redis, plans.topics, own(making.settings).db);
   return SourceParts{.follower = std::make_unique<StreamFollower>(
-                         std::make_unique<StreamReader>(
-                             making.redis, std::move(plans.streams), own(making.settings).db),
-                         std::move(plans.settings),
+                         std::move(reader),
+                         std::move(plans),
                          making.feeds(),
                          making.clock,
+                         making.observer,
                          making.asking(std::chrono::milliseconds(kPollsPerMaxLag)))};
 }
 

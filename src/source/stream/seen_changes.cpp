@@ -18,6 +18,15 @@ bool are_of_one_commit(const Position& one, const Position& other) {
   return one.place[0] == other.place[0] && (!is_in_two_parts || one.place[1] == other.place[1]);
 }
 
+// What rows of a snapshot can be compared by: PostgreSQL's have no commit before them.
+auto reached(const Position& position) {
+  auto place = position.place;
+  if (position.connector == Connector::postgresql) {
+    place[0] = 0;
+  }
+  return place;
+}
+
 }  // namespace
 
 SeenChanges::Kind SeenChanges::add(const Change& change) {
@@ -29,13 +38,17 @@ SeenChanges::Kind SeenChanges::add(const Change& change) {
   if (last_ && why_incomparable(last_->origin, *change.origin)) {
     return Kind::unknown;
   }
-  const bool is_behind = !last_ || last_->position < position;
+  const bool is_before_snapshot = position.connector == Connector::postgresql &&
+                                  position.place[0] < snapshot_lsn_ &&
+                                  position.place[1] < snapshot_lsn_;
+  const bool is_behind = (!last_ || last_->position < position) && !is_before_snapshot;
   if (!is_behind) {
     if (was_seen(digest)) {
       return Kind::again;
     }
     const bool is_all_of_commit_here = of_commit_ < most_;
-    if (!are_of_one_commit(last_->position, position) || !is_all_of_commit_here) {
+    if (is_before_snapshot || !are_of_one_commit(last_->position, position) ||
+        !is_all_of_commit_here) {
       return Kind::unknown;
     }
   }
@@ -51,22 +64,57 @@ SeenChanges::Kind SeenChanges::add(const Change& change) {
   return Kind::fresh;
 }
 
-void SeenChanges::snapshot_at(const Change& row) {
+bool SeenChanges::snapshot_at(const Change& row) {
   if (!row.position) {
-    return;
+    return true;
   }
-  if (last_ && why_incomparable(last_->origin, *row.origin)) {
+  const bool is_known = last_ && !why_incomparable(last_->origin, *row.origin);
+  const bool is_behind = is_known && reached(*row.position) < reached(last_->position);
+  if (!is_known || is_behind) {
     forget();
   }
   if (!last_ || last_->position < *row.position) {
     last_ = {.origin = *row.origin, .position = *row.position};
     of_commit_ = 0;
   }
+  if (row.position->connector == Connector::postgresql) {
+    snapshot_lsn_ = row.position->place[1];
+  }
   next_ = digests_.size();
+  return !is_behind;
+}
+
+void SeenChanges::put(std::string& out) const {
+  const std::size_t kept = std::min(digests_.size(), kKeptMax);
+  text::put_text(out, last_ ? last_->text() : "");
+  text::put(out, std::uint64_t{of_commit_ > kept ? most_ : of_commit_});
+  text::put(out, snapshot_lsn_);
+  text::put(out, std::uint64_t{kept});
+  for (std::size_t i = digests_.size() - kept; i < digests_.size(); ++i) {
+    text::put(out, digests_[i]);
+  }
+}
+
+bool SeenChanges::take(text::LittleEndianCursor& from) {
+  forget();
+  const std::string_view last = from.take_text();
+  last_ = debezium::Place::parse(last);
+  of_commit_ = from.take<std::uint64_t>();
+  snapshot_lsn_ = from.take<std::uint64_t>();
+  const auto kept = from.take<std::uint64_t>();
+  if (last_.has_value() == last.empty() || kept > kKeptMax) {
+    return false;
+  }
+  for (std::uint64_t i = 0; i < kept && from.ok(); ++i) {
+    digests_.push_back(from.take<std::uint64_t>());
+  }
+  next_ = digests_.size();
+  return from.at_end();
 }
 
 void SeenChanges::forget() {
   last_.reset();
+  snapshot_lsn_ = 0;
   digests_.clear();
   of_commit_ = 0;
   next_ = 0;
@@ -82,11 +130,9 @@ std::uint64_t SeenChanges::digest_of(const Change& change, const Position& posit
   text::put_text(bytes_, change.name.table);
   text::put_text(bytes_, change.name.schema);
   text::put_text(bytes_, change.key_json);
-  for (const auto row : {change.before, change.after}) {
-    for (const debezium::Value& value : row) {
-      bytes_ += static_cast<char>(value.state);
-      text::put_text(bytes_, value.text);
-    }
+  for (const debezium::Value& value : change.after) {
+    bytes_ += static_cast<char>(value.state);
+    text::put_text(bytes_, value.text);
   }
   return hash_(bytes_);
 }

@@ -27,23 +27,34 @@
 
 #include "debezium/message.h"
 #include "filter/key_hash.h"
+#include "text/little_endian.h"
 
 namespace cuckooguard::source::stream {
 
 class SeenChanges {
  public:
+  static constexpr std::size_t kKeptMax = std::size_t{1} << 20;
+
   enum class Kind : std::uint8_t { fresh, again, unknown };
 
-  explicit SeenChanges(std::size_t most) : most_(most) {}
+  // Digests that are kept in a checkpoint are compared by who has the same `digest` again.
+  SeenChanges(std::size_t most, const filter::KeyHash& digest) : most_(most), hash_(digest) {}
 
   // `change` has an origin and a position, and is of the log: no row of a snapshot.
   Kind add(const debezium::Change& change);
-  // A snapshot has begun: what comes behind it is not further back than this.
-  void snapshot_at(const debezium::Change& row);
+  // A snapshot has begun: what comes behind it is not further back than this. False: it is itself
+  // further back than what was seen, as one of a replica; what was seen comes again then, and
+  // counts.
+  bool snapshot_at(const debezium::Change& row);
   // The log is another one: nothing was seen of it.
   void forget();
 
+  // Changes come again, and more of them will.
+  bool is_replaying() const { return next_ < digests_.size(); }
   const std::optional<debezium::Place>& last() const { return last_; }
+  // For a checkpoint: where it is and the last kKeptMax changes. False: these are no such bytes.
+  void put(std::string& out) const;
+  bool take(text::LittleEndianCursor& from);
 
  private:
   std::uint64_t digest_of(const debezium::Change& change, const debezium::Position& position);
@@ -52,9 +63,12 @@ class SeenChanges {
   std::size_t most_;
   std::optional<debezium::Place> last_;  // the furthest in the log
   std::deque<std::uint64_t> digests_;    // in the order in which they were new
-  std::size_t of_commit_ = 0;            // of these, those of the last one's commit
-  std::size_t next_ = 0;                 // while changes come again: the one to come, likely
-  filter::KeyHash hash_{filter::random_secret()};
+  // PostgreSQL: the LSN of the last snapshot, whose rows have no commit before them. What was
+  // written before it, behind a commit before it, is not new.
+  std::uint64_t snapshot_lsn_ = 0;
+  std::size_t of_commit_ = 0;  // of these, those of the last one's commit
+  std::size_t next_ = 0;       // while changes come again: the one to come, likely
+  filter::KeyHash hash_;
   std::string bytes_;
 };
 

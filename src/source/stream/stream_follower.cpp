@@ -6,20 +6,34 @@
 #include <fmt/format.h>
 
 #include "text/number.h"
+#include "text/words.h"
 
 namespace cuckooguard::source::stream {
 namespace {
 
+using debezium::Notification;
 using debezium::Op;
 using debezium::Snapshot;
 using filter::State;
 
-debezium::Wanted wanted_by(const std::vector<TablePlan>& plans) {
-  debezium::Wanted wanted;
-  for (const TablePlan& plan : plans) {
-    wanted.tables.push_back(plan.wanted);
+constexpr const char* kPlaceUnreadable = ": cannot read where it was";
+
+// `db.schema.table` or less of it.
+bool is_named(const debezium::Table& table, std::string_view name) {
+  const std::string_view last = name.substr(name.find_last_of('.') + 1);
+  name.remove_suffix(std::min(name.size(), last.size() + 1));
+  const std::string_view before = name.substr(name.find_last_of('.') + 1);
+  const std::string& wanted = table.schema.empty() ? table.database : table.schema;
+  return last == table.name && (before.empty() || before == wanted);
+}
+
+bool are_named(const debezium::Table& table, std::string_view names) {
+  while (!names.empty()) {
+    if (is_named(table, text::trimmed(text::take_word(names, ','), " "))) {
+      return true;
+    }
   }
-  return wanted;
+  return false;
 }
 
 }  // namespace
@@ -28,23 +42,23 @@ StreamFollower::StreamFollower(std::unique_ptr<Reader> reader,
                                FollowerSettings settings,
                                Feeds feeds,
                                Clock clock,
+                               Observer& observer,
                                Asking asking)
     : LookingFollower(
           std::move(feeds), std::move(clock), asking, Backoff(kBackoffMin, kBackoffMax)),
       reader_(std::move(reader)),
       settings_(std::move(settings)),
-      decoder_(wanted_by(settings_.tables)) {
-  const std::size_t channels = reader_->channels().value_or(Reader::Channels()).size();
-  channels_.reserve(channels);
-  for (std::size_t i = 0; i < channels; ++i) {
-    channels_.push_back({.seen = SeenChanges(kSeenMax / channels)});
-  }
-  tables_.reserve(settings_.tables.size());
-  for (Feed& feed : feeds_) {
-    const std::size_t number = tables_.size();
-    tables_.emplace_back(feed, settings_.tables[number]);
-    channels_[settings_.channels[number]].tables.push_back(&tables_.back());
-    feed.report(State::loading, "waiting for a snapshot in the stream");
+      decoder_(settings_.wanted),
+      observer_(observer),
+      digest_(feeds_.front().target().parts.secret()) {
+  for (const TablePlan& plan : settings_.plans) {
+    const auto feed = std::ranges::find_if(feeds_, [&plan](const Feed& each) {
+      return each.target().ns == plan.ns && each.table() == plan.table;
+    });
+    if (feed != feeds_.end()) {  // else its namespace has too many, and passes
+      tables_.emplace_back(*feed, plan, settings_.wanted.tables[plan.wanted], digest_);
+      feed->report(State::loading, "waiting for the streams");
+    }
   }
   asking_.refuses_strict(true);
 }
@@ -52,14 +66,17 @@ StreamFollower::StreamFollower(std::unique_ptr<Reader> reader,
 StreamFollower::Duration StreamFollower::next(const std::stop_token& stop) {
   asking_.begin();
   const TimePoint began = clock_();
-  const bool is_asked = is_rebuild_asked();
-  for (std::size_t i = 0; i < channels_.size(); ++i) {
-    if (is_asked || std::ranges::any_of(channels_[i].tables, &StreamedTable::wants_rows_again)) {
-      begin_anew(i, "reading the stream again from its beginning");
-    }
+  auto numbers = reader_->channels();
+  if (!numbers) {
+    return lose(numbers.error());
+  }
+  if (*numbers != numbers_) {
+    arrange(*std::move(numbers));
+  }
+  if (is_rebuild_asked() || must_begin_anew_) {
+    begin_anew("reading the streams again from their beginnings");
   }
   const auto told_before = committed_;
-  bool is_all_read = true;
   for (std::size_t i = 0; i < channels_.size(); ++i) {
     if (stop.stop_requested()) {
       return Duration::zero();
@@ -67,16 +84,66 @@ StreamFollower::Duration StreamFollower::next(const std::stop_token& stop) {
     if (!read(i)) {
       return lose(trouble_);
     }
-    is_all_read = is_all_read && channels_[i].is_at_end;
   }
   backoff_.succeeded();
   status_.following();
-  if (!is_all_read) {
+  if (!std::ranges::all_of(channels_, &Channel::is_at_end)) {
     return Duration::zero();
   }
-  covered_ = told_before;
+  for (Channel& channel : channels_) {
+    channel.may_lack_messages = false;
+  }
+  for (StreamedTable& table : tables_) {
+    table.caught_up(std::ranges::any_of(numbers_[table.plan().topic], [this](std::size_t number) {
+      return channels_[number].seen.is_replaying();
+    }));
+  }
+  covered_ = counts_commits_ ? told_before : std::nullopt;
+  counts_commits_ = true;
   prove(began);
+  keep_if_due(began);
   return settings_.poll_every;
+}
+
+// The first time it goes on where the last run was.
+void StreamFollower::arrange(Reader::Channels numbers) {
+  const bool is_first = numbers_.empty();
+  numbers_ = std::move(numbers);
+  channels_.clear();
+  std::size_t count = 0;
+  for (const auto& channels : numbers_) {
+    count += channels.size();
+  }
+  channels_.reserve(count);
+  for (std::size_t topic = 0; topic < numbers_.size(); ++topic) {
+    for (std::size_t i = 0; i < numbers_[topic].size(); ++i) {
+      channels_.push_back({.topic = topic, .seen = SeenChanges(kSeenMax / count, digest_)});
+    }
+  }
+  for (StreamedTable& table : tables_) {
+    for (const std::size_t channel : numbers_[table.plan().topic]) {
+      channels_[channel].tables.push_back(&table);
+    }
+  }
+  begin_anew(is_first ? "reading the streams"
+                      : "reading the topics again: there are more partitions, or others");
+  if (is_first && !settings_.file.empty()) {
+    restore();
+  }
+}
+
+void StreamFollower::begin_anew(std::string_view why) {
+  must_begin_anew_ = false;
+  forget_commits();
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    reader_->begin_anew(i);
+    channels_[i].seen.forget();
+    channels_[i].is_at_end = false;
+    channels_[i].may_lack_messages = has_whole_topics();
+  }
+  for (StreamedTable& table : tables_) {
+    table.begin_anew(numbers_[table.plan().topic].size(), why);
+  }
 }
 
 // False: it cannot be, just now.
@@ -88,14 +155,19 @@ bool StreamFollower::read(std::size_t number) {
     return false;
   }
   channel.is_at_end = batch->is_at_end && !batch->has_gap;
-  channel.is_whole = batch->is_whole;
-  channel.left = batch->left;
   if (batch->has_gap) {
-    begin_anew(number,
-               "messages are missing in the stream: it was trimmed before they were read, "
-               "or lost");
+    reader_->begin_anew(number);
+    channel.seen.forget();
+    doubt(channel,
+          {"messages are missing in the stream: it was trimmed before they were read, or lost"});
     return true;
   }
+  if (!batch->is_whole) {
+    for (StreamedTable* const table : channel.tables) {
+      table->lacks_beginning();
+    }
+  }
+  has_changed_ = has_changed_ || !batch->entries.empty();
   for (const Entry& entry : batch->entries) {
     take(channel, entry);
   }
@@ -104,77 +176,119 @@ bool StreamFollower::read(std::size_t number) {
 
 void StreamFollower::take(Channel& channel, const Entry& entry) {
   if (!entry.trouble.empty()) {
-    doubt(channel, entry.trouble);
-    return;
+    doubt(channel, {std::string(entry.trouble)});
+  } else if (const auto change = decoder_.decode(entry.message); change) {
+    take(channel, *change);
+  } else {
+    doubt(channel, change.error());
   }
-  const auto change = decoder_.decode(entry.message);
-  if (!change) {
-    const auto& refusal = change.error();
-    if (refusal.table) {
-      tables_[*refusal.table].doubt(refusal.what);
-    } else {
-      doubt(channel, refusal.what);
-    }
-    return;
-  }
-  take(channel, *change);
 }
 
 void StreamFollower::take(Channel& channel, const Change& change) {
+  if (change.op == Op::notification) {
+    take(change.notification);
+    return;
+  }
   const bool is_row = change.table && change.op != Op::tombstone;
   if (!is_row && change.op != Op::other_table) {
     return;
   }
   if (change.snapshot == Snapshot::no) {
     note_commit(change);
-    for (StreamedTable* const table : channel.tables) {
-      table->log_goes_on();
-    }
   }
   if (!is_row) {
     return;
   }
   if (change.origin->connector != settings_.connector) {
     doubt(channel,
-          fmt::format("the messages are of the connector {}, not {}",
-                      name_of(change.origin->connector),
-                      name_of(settings_.connector)));
+          {fmt::format("the messages are of the connector {}, not {}",
+                       name_of(change.origin->connector),
+                       name_of(settings_.connector))});
     return;
   }
-  StreamedTable& table = tables_[*change.table];
-  if (change.snapshot != Snapshot::no) {
-    if (change.snapshot != Snapshot::incremental) {
-      channel.seen.snapshot_at(change);
+  bool is_again = false;
+  if (change.snapshot == Snapshot::no) {
+    const auto kind = channel.seen.add(change);
+    is_again = kind == SeenChanges::Kind::again;
+    if (kind == SeenChanges::Kind::unknown && !channel.may_lack_messages) {
+      channel.seen.forget();
+      must_begin_anew_ = has_whole_topics();
+      doubt(channel,
+            {"the stream went back to a change that the guard has not seen, as of another server"});
+      return;
     }
-    table.snapshot_row(change, channel.is_whole, channel.left);
-    return;
+  } else if (change.snapshot != Snapshot::incremental) {
+    forget_commits();  // it may be of an earlier time
+    if (!channel.seen.snapshot_at(change)) {
+      for (StreamedTable* const table : channel.tables) {
+        table->go_back("a snapshot is of an earlier time than the changes before it");
+      }
+    }
   }
-  switch (channel.seen.add(change)) {
-    case SeenChanges::Kind::again:
-      return;
-    case SeenChanges::Kind::fresh:
-      table.apply(change);
-      return;
-    case SeenChanges::Kind::unknown:
-      break;
+  for (StreamedTable* const table : channel.tables) {
+    if (table->plan().wanted == *change.table && !(is_again && table->is_following())) {
+      if (const auto taken = table->take(change); !taken) {
+        doubt(channel, *table, taken.error());
+      }
+    }
   }
-  channel.seen.forget();
-  doubt(channel,
-        "the stream went back to a change that the guard has not seen, as of another server: let "
-        "Debezium take another snapshot");
 }
 
-void StreamFollower::doubt(const Channel& channel, std::string_view why) {
+void StreamFollower::take(const Notification& notification) {
+  using Type = Notification::Type;
+  if (notification.is_incremental && !notification.id.starts_with(kSignalPrefix)) {
+    return;  // perhaps of some rows only
+  }
+  const std::string_view id = notification.is_incremental ? notification.id : "";
+  for (StreamedTable& table : tables_) {
+    if (notification.type == Type::started) {
+      if (!notification.is_incremental || are_named(table.wanted(), notification.collections)) {
+        table.snapshot_begins(id);
+      }
+    } else if (notification.type == Type::completed) {
+      table.snapshot_ends(id, text::number_of<std::int64_t>(notification.ms).value_or(0));
+    } else if (notification.type == Type::table_scan_completed &&
+               is_named(table.wanted(), notification.collection) &&
+               (notification.status == "SUCCEEDED" || notification.status == "EMPTY")) {
+      table.scan_ends(id);
+    }
+  }
+}
+
+// Of all tables of the channel, or the one that it is about.
+void StreamFollower::doubt(const Channel& channel, const debezium::Refusal& refusal) {
   for (StreamedTable* const table : channel.tables) {
-    table->doubt(why);
+    if (!refusal.table || table->plan().wanted == *refusal.table) {
+      doubt(channel, *table, refusal.what);
+    }
+  }
+}
+
+// What was seen of a table that has channels of its own must count again if the stream goes back:
+// nothing is known of its rows.
+void StreamFollower::doubt(const Channel& channel, StreamedTable& table, std::string_view why) {
+  forget_commits();
+  table.doubt(why);
+  const auto& numbers = numbers_[channel.topic];
+  if (numbers.size() > 1) {
+    for (const std::size_t number : numbers) {
+      channels_[number].seen.forget();
+    }
   }
 }
 
 void StreamFollower::note_commit(const Change& change) {
-  if (const auto since_1970 = text::number_of<std::int64_t>(change.source_ms)) {
+  const auto since_1970 = text::number_of<std::int64_t>(change.source_ms);
+  if (since_1970 && counts_commits_) {
     const std::chrono::milliseconds at(*since_1970);
     committed_ = std::max(committed_.value_or(at), at);
   }
+}
+
+void StreamFollower::forget_commits() {
+  committed_.reset();
+  covered_.reset();
+  counts_commits_ = false;
 }
 
 // Behind what was told of a round ago all channels have been read since.
@@ -186,22 +300,12 @@ void StreamFollower::prove(TimePoint began) {
         std::min(now - std::chrono::duration_cast<std::chrono::nanoseconds>(ago), began);
     status_.proven(at);
     for (StreamedTable& table : tables_) {
-      table.prove(at);
+      table.prove(at, *covered_);
     }
     asking_.proven();
   }
   for (Feed& feed : feeds_) {
     feed.report_if_stale(now);
-  }
-}
-
-void StreamFollower::begin_anew(std::size_t number, std::string_view why) {
-  Channel& channel = channels_[number];
-  reader_->begin_anew(number);
-  channel.seen.forget();
-  channel.is_at_end = false;
-  for (StreamedTable* const table : channel.tables) {
-    table->begin_anew(why);
   }
 }
 
@@ -213,6 +317,104 @@ StreamFollower::Duration StreamFollower::lose(std::string_view why) {
     }
   }
   return backoff_.next();
+}
+
+void StreamFollower::finish() {
+  keep();
+  LookingFollower::finish();
+}
+
+void StreamFollower::keep_if_due(TimePoint now) {
+  if (now - kept_at_ >= settings_.keep_every) {
+    keep();
+    kept_at_ = now;
+  }
+}
+
+void StreamFollower::keep() {
+  if (settings_.file.empty() || !has_changed_ ||
+      std::ranges::none_of(tables_, &StreamedTable::is_following)) {
+    return;
+  }
+  std::vector<KeptStreams::Channel> kept;
+  for (std::size_t topic = 0; topic < numbers_.size(); ++topic) {
+    for (std::size_t i = 0; i < numbers_[topic].size(); ++i) {
+      const std::size_t number = numbers_[topic][i];
+      kept.push_back(
+          {.topic = settings_.topics[topic], .partition = i, .place = reader_->place(number)});
+      channels_[number].seen.put(kept.back().seen);
+    }
+  }
+  const auto done = keep_streams(settings_.file, digest_.secret().id(), kept, tables_);
+  if (done) {
+    has_changed_ = false;
+  } else {
+    observer_.on_trouble(feeds_.front().target().settings.source.from, done.error());
+  }
+}
+
+void StreamFollower::restore() {
+  const std::string& name = feeds_.front().target().settings.source.from;
+  const auto kept = KeptStreams::read(settings_.file, digest_.secret().id());
+  if (!kept) {
+    observer_.on_trouble(name, kept.error());
+  } else if (*kept && !go_on(**kept)) {
+    observer_.on_trouble(name, settings_.file + kPlaceUnreadable);
+    begin_anew("reading the streams");
+  }
+}
+
+// Tables of which something else is kept, or not all channels, are read anew, and so are all that
+// share a channel with one. False: it cannot be understood.
+bool StreamFollower::go_on(const KeptStreams& kept) {
+  std::vector<const KeptStreams::Channel*> channels(channels_.size());
+  for (const KeptStreams::Channel& each : kept.channels) {
+    const auto topic = std::ranges::find(settings_.topics, each.topic) - settings_.topics.begin();
+    if (static_cast<std::size_t>(topic) < numbers_.size() &&
+        each.partition < numbers_[topic].size()) {
+      channels[numbers_[topic][each.partition]] = &each;
+    }
+  }
+  std::vector<const KeptStreams::Table*> tables;
+  for (const StreamedTable& table : tables_) {
+    const auto found =
+        std::ranges::find(kept.tables, table.plan().definition, &KeptStreams::Table::definition);
+    tables.push_back(found == kept.tables.end() ? nullptr : &*found);
+  }
+  for (bool is_settled = false; !is_settled;) {
+    is_settled = true;
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+      const auto& numbers = numbers_[tables_[i].plan().topic];
+      const auto lacks = [&channels](std::size_t number) { return channels[number] == nullptr; };
+      if (tables[i] != nullptr && std::ranges::none_of(numbers, lacks)) {
+        continue;
+      }
+      is_settled = is_settled && tables[i] == nullptr && std::ranges::all_of(numbers, lacks);
+      tables[i] = nullptr;
+      for (const std::size_t number : numbers) {
+        channels[number] = nullptr;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    if (channels[i] == nullptr) {
+      continue;
+    }
+    channels_[i].may_lack_messages = false;
+    text::LittleEndianCursor seen(channels[i]->seen);
+    if (!reader_->go_on_at(i, channels[i]->place) || !channels_[i].seen.take(seen)) {
+      return false;
+    }
+  }
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    if (tables[i] != nullptr) {
+      tables_[i].restore(numbers_[tables_[i].plan().topic].size(),
+                         tables[i]->rows,
+                         tables[i]->isolated,
+                         tables[i]->torn_until);
+    }
+  }
+  return true;
 }
 
 }  // namespace cuckooguard::source::stream

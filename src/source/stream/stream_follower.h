@@ -10,10 +10,15 @@
 // once every channel has been read to its end behind it. In quiet times only Debezium's
 // heartbeat.action.query brings such a message. Without that setting there is no such follower.
 //
+// Between runs it keeps what is known of all tables and where all channels were read to, in one
+// file (kept_streams.h), and goes on there if nothing is missing.
+//
 // Threads: the source's. Errors: none; what is wrong is reported by on_state, and passes. Limits:
-// kSeenMax changes are remembered, of all channels together.
+// kSeenMax changes are remembered, of all channels together. While the file is written nothing is
+// proven: some second for 10 million rows.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -26,6 +31,7 @@
 
 #include "debezium/decoder.h"
 #include "source/follower.h"
+#include "stream/kept_streams.h"
 #include "stream/reader.h"
 #include "stream/seen_changes.h"
 #include "stream/streamed_table.h"
@@ -34,10 +40,13 @@ namespace cuckooguard::source::stream {
 
 struct FollowerSettings {
   debezium::Connector connector = debezium::Connector::mysql;
-  std::vector<TablePlan> tables;      // of each feed
-  std::vector<std::size_t> channels;  // of each: where its messages are
+  std::vector<std::string> topics;  // the reader's; that of notifications before the tables'
+  debezium::Wanted wanted;          // all tables
+  std::vector<TablePlan> plans;     // of each feed one
   std::chrono::nanoseconds poll_every;
   std::function<std::chrono::system_clock::time_point()> wall_clock;
+  std::string file;  // for what is kept; empty: nothing is
+  std::chrono::nanoseconds keep_every;
 };
 
 class StreamFollower final : public LookingFollower {
@@ -45,45 +54,70 @@ class StreamFollower final : public LookingFollower {
   static constexpr std::size_t kSeenMax = std::size_t{8} << 20;
   static constexpr Duration kBackoffMin = std::chrono::milliseconds(50);
   static constexpr Duration kBackoffMax = std::chrono::seconds(5);
+  // Of an incremental snapshot of whole tables, begun for the guard: its signal's id begins so.
+  static constexpr std::string_view kSignalPrefix = "cuckooguard";
 
-  // Without patterns for tables.
+  // Without patterns for tables. The observer outlives it.
   StreamFollower(std::unique_ptr<Reader> reader,
                  FollowerSettings settings,
                  Feeds feeds,
                  Clock clock,
+                 Observer& observer,
                  Asking asking = {});
+
+  void finish() override;
 
  private:
   using Change = debezium::Change;
 
   struct Channel {
+    std::size_t topic = 0;
     SeenChanges seen;
     std::vector<StreamedTable*> tables{};
     bool is_at_end = false;
-    bool is_whole = false;
-    std::uint64_t left = 0;
+    bool may_lack_messages = false;  // of a compacted topic, until it was read to its end
   };
 
   Duration next(const std::stop_token& stop) override;
   Duration lose(std::string_view why) override;
+  void arrange(Reader::Channels numbers);
   bool read(std::size_t number);
   void take(Channel& channel, const Entry& entry);
   void take(Channel& channel, const Change& change);
-  static void doubt(const Channel& channel, std::string_view why);
+  void take(const debezium::Notification& notification);
+  void doubt(const Channel& channel, const debezium::Refusal& refusal);
+  void doubt(const Channel& channel, StreamedTable& table, std::string_view why);
   void note_commit(const Change& change);
+  void forget_commits();
   void prove(TimePoint began);
-  void begin_anew(std::size_t number, std::string_view why);
+  void begin_anew(std::string_view why);
+  void keep_if_due(TimePoint now);
+  void keep();
+  void restore();
+  bool go_on(const KeptStreams& kept);
 
   std::unique_ptr<Reader> reader_;
   FollowerSettings settings_;
   debezium::Decoder decoder_;
-  std::vector<StreamedTable> tables_;
-  std::vector<Channel> channels_;
-  std::string trouble_;  // why a channel could not be read
+  Observer& observer_;
+  filter::KeyHash digest_;
+  std::vector<StreamedTable> tables_{};
+  Reader::Channels numbers_{};  // of each topic
+  std::vector<Channel> channels_{};
+  // The operator says that all of them have every row: they can always be read again.
+  bool has_whole_topics() const {
+    return std::ranges::all_of(settings_.plans, &TablePlan::is_whole);
+  }
+  bool must_begin_anew_ = false;
+  std::string trouble_{};     // why a channel could not be read
+  bool has_changed_ = false;  // since it was kept
+  TimePoint kept_at_{};
   // Commits by their own time, since 1970: what was told of, and what all channels have been read
-  // behind.
-  std::optional<std::chrono::milliseconds> committed_;
-  std::optional<std::chrono::milliseconds> covered_;
+  // behind. If the stream goes back in time only what is told of later counts: behind the ends that
+  // the channels had then.
+  bool counts_commits_ = false;
+  std::optional<std::chrono::milliseconds> committed_{};
+  std::optional<std::chrono::milliseconds> covered_{};
 };
 
 }  // namespace cuckooguard::source::stream

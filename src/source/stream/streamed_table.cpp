@@ -1,10 +1,13 @@
 #include "stream/streamed_table.h"
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "text/number.h"
 #include "text/try.h"
 
 namespace cuckooguard::source::stream {
@@ -15,7 +18,10 @@ using debezium::Snapshot;
 using debezium::Value;
 using filter::State;
 
-constexpr std::size_t kMovesAtOnce = std::size_t{1} << 20;
+constexpr std::string_view kNeedsSnapshot =
+    "; all keys pass until Debezium takes another snapshot of it";
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 bool says_it_begins(Snapshot snapshot) {
   return snapshot == Snapshot::first || snapshot == Snapshot::first_of_table;
@@ -27,126 +33,198 @@ bool says_it_ends(Snapshot snapshot) {
 
 }  // namespace
 
-void StreamedTable::snapshot_row(const Change& row, bool is_whole, std::uint64_t rows) {
-  if (row.snapshot == Snapshot::incremental) {
-    apply(row);
-    return;
-  }
-  const bool ends = says_it_ends(row.snapshot);
-  if (begins_snapshot(row, is_whole)) {
-    wants_rows_again_ = false;
-    phase_ = feed_->begin(rows, filter::DeleteMode::exact) == Feed::Intake::taken ? Phase::loading
-                                                                                  : Phase::waiting;
-  } else if (phase_ != Phase::loading && !is_within_snapshot_) {
-    doubt("the stream begins in the middle of a snapshot: let Debezium take another one");
-  }
-  is_within_snapshot_ = !ends;
-  if (phase_ != Phase::loading) {
-    return;
-  }
-  load(row);
-  if (ends) {
-    end_snapshot();
-  }
-}
-
-// Of a table of one row that says only that it is the last.
-bool StreamedTable::begins_snapshot(const Change& row, bool is_whole) const {
-  const bool is_first_seen = !is_within_snapshot_ && (is_whole || phase_ == Phase::following);
-  return says_it_begins(row.snapshot) || (says_it_ends(row.snapshot) && is_first_seen);
-}
-
-void StreamedTable::load(const Change& row) {
-  const auto counts = holds(row.after);
-  if (counts && !*counts) {
-    return;
-  }
-  const auto values =
-      counts ? values_of(row.after, plan_.identity) : std::unexpected(counts.error());
-  if (!values) {
-    doubt(values.error());
-  } else if (feed_->add(*values) == Feed::Intake::refused) {
-    phase_ = Phase::waiting;  // the feed says why
-  }
-}
-
-void StreamedTable::end_snapshot() {
-  if (phase_ != Phase::loading) {
-    return;
-  }
-  if (feed_->complete() == Feed::Intake::too_small) {
-    phase_ = Phase::waiting;
-    wants_rows_again_ = true;
-    return;
-  }
-  phase_ = Phase::following;
-}
-
-// What was loaded of one that was broken off may be anything.
-void StreamedTable::log_goes_on() {
-  if (phase_ == Phase::loading) {
-    doubt(
-        "a snapshot ends without a row that says so: let Debezium take another one (such rows "
-        "come from Debezium 2 on)");
-  }
+void StreamedTable::begin_anew(std::size_t channels, std::string_view why) {
+  forget_rows();
   is_within_snapshot_ = false;
+  channels_ = channels;
+  is_from_beginning_ = has_begun_ = true;
+  feed_->report(State::loading, why);
 }
 
-void StreamedTable::apply(const Change& change) {
-  if (phase_ != Phase::following) {
-    return;
-  }
-  if (change.op == Op::truncate) {
-    clear();
-    return;
-  }
-  if (const auto changed = change_row(change); !changed) {
-    doubt(changed.error());
+void StreamedTable::lacks_beginning() {
+  if (is_from_beginning_) {
+    is_from_beginning_ = has_begun_ = false;
+    is_within_snapshot_ = true;
+    ended_ = Ended::no;  // as notifications said, that were read before
+    scanned_.reset();
+    completed_ms_.reset();
+    feed_->report(State::loading,
+                  "waiting for a snapshot: the stream's first entries had been removed");
   }
 }
 
-std::expected<void, std::string> StreamedTable::change_row(const Change& change) {
-  const bool has_row_now = change.op != Op::remove;
-  const Hash now = has_row_now ? TRY(hash_of(change.after, true)) : Hash();
-  if (change.op == Op::create) {
-    if (now) {
-      insert(*now);
+void StreamedTable::doubt(std::string_view why) {
+  forget_rows();
+  feed_->refuse(State::unsynced, std::string(why) + std::string(kNeedsSnapshot));
+}
+
+void StreamedTable::go_back(std::string_view why) {
+  if (is_following_) {
+    is_following_ = false;
+    feed_->expire();
+    feed_->refuse(State::unsynced, std::string(why) + std::string(kNeedsSnapshot));
+  }
+}
+
+// From now on they are known.
+void StreamedTable::forget_rows() {
+  rows_ = {};
+  erasures_.clear();
+  torn_until_ = {};
+  is_from_beginning_ = has_caught_up_ = has_begun_ = is_following_ = false;
+  ended_ = Ended::no;
+  begun_id_.clear();
+  scanned_.reset();
+  completed_ms_.reset();
+  first_row_ms_ = 0;
+  is_within_snapshot_ = true;
+  feed_->expire();
+  feed_->begin_to_collect(false);
+}
+
+void StreamedTable::snapshot_begins(std::string_view id) {
+  scanned_.reset();  // by one that was broken off
+  if (has_caught_up_) {
+    has_begun_ = true;
+    begun_id_ = id;
+  }
+}
+
+// One that had begun before may have read this table before.
+void StreamedTable::scan_ends(std::string_view id) {
+  if (is_from_beginning_ || (has_begun_ && begun_id_ == id)) {
+    scanned_ = id;
+  }
+}
+
+void StreamedTable::snapshot_ends(std::string_view id, std::int64_t ms) {
+  if (scanned_ == id) {
+    completed_ms_ = ms;
+    if (ms >= first_row_ms_) {
+      end();
     }
-    return {};
   }
-  filter::LiveFilter& live = feed_->live();
-  const bool is_read = change.op == Op::read;
-  const Hash was = is_read ? now : TRY(hash_before(change));
-  if (now && (now != was || live.writable()->count(*now) == 0)) {
-    insert(*now);
+}
+
+void StreamedTable::end() {
+  if (has_begun_ && !is_following_) {
+    ended_ = Ended::just_now;
   }
-  if (was && was != now) {
-    live.erase(*was);
+}
+
+// In one channel nothing of a snapshot comes before its first row, and what is behind that tells
+// of all rows. What notifications say of this snapshot may have been read before.
+void StreamedTable::note_snapshot(const Change& change) {
+  const bool is_only_row = says_it_ends(change.snapshot) && !is_within_snapshot_;
+  const bool begins = says_it_begins(change.snapshot) || is_only_row;
+  if (change.snapshot != Snapshot::incremental) {
+    is_within_snapshot_ = change.snapshot != Snapshot::no && !says_it_ends(change.snapshot);
+  }
+  if (!begins) {
+    return;
+  }
+  if (channels_ > 1) {
+    has_begun_ = has_begun_ || has_caught_up_;
+    return;
+  }
+  const auto scanned = scanned_;
+  const auto completed_ms = completed_ms_;
+  const bool is_within = is_within_snapshot_;
+  forget_rows();
+  is_within_snapshot_ = is_within;
+  has_begun_ = true;
+  first_row_ms_ = text::number_of<std::int64_t>(change.connector_ms).value_or(kNever);
+  scanned_ = scanned;
+  if (completed_ms) {
+    snapshot_ends(scanned.value_or(""), *completed_ms);
+  }
+  feed_->report(State::loading, "reading a snapshot");
+}
+
+std::expected<void, std::string> StreamedTable::take(const Change& change) {
+  note_snapshot(change);
+  TRY(change.op == Op::truncate ? truncate() : change_row(change));
+  if (says_it_ends(change.snapshot)) {
+    end();
   }
   return {};
 }
 
-// What it was to the filter. A row's primary key is the same before and after an update.
-std::expected<StreamedTable::Hash, std::string> StreamedTable::hash_before(const Change& change) {
-  if (plan_.has_whole_before) {
-    if (change.before.empty()) {
-      return std::unexpected("a change comes without the row as it was");
-    }
-    return hash_of(change.before, false);
+std::expected<void, std::string> StreamedTable::change_row(const Change& change) {
+  if (change.key_json.empty()) {
+    return std::unexpected(
+        "its messages have no key: give the table a primary key, or set message.key.columns to "
+        "columns that no two rows share");
   }
-  return feed_->hash_of(TRY(values_of(change.key, plan_.identity)), false);
+  const Hash now = change.op == Op::remove ? Hash() : TRY(hash_of(change.after));
+  set_row(digest_(change.key_json),
+          now,
+          change.snapshot == Snapshot::no ? change.source_ms : std::string_view());
+  return {};
 }
 
-std::expected<StreamedTable::Hash, std::string> StreamedTable::hash_of(Row row, bool counts) {
-  if (!TRY(holds(row))) {
+void StreamedTable::set_row(std::uint64_t digest, Hash now, std::string_view committed_ms) {
+  const auto found = rows_.find(digest);
+  const Hash was = found == rows_.end() ? Hash() : Hash(found->second);
+  if (was == now) {
+    return;
+  }
+  if (now) {
+    rows_.insert_or_assign(digest, *now);
+  } else {
+    rows_.erase(found);
+  }
+  if (was) {
+    erase_later(*was, committed_ms);
+  }
+  filter::LiveFilter& live = feed_->live();
+  if (is_following_ && now &&
+      (live.insert(*now) == filter::InsertOutcome::full ||
+       live.writable()->stats().rebuild_needed)) {
+    publish(rows_.size() + rows_.size() / 2);
+  }
+}
+
+void StreamedTable::erase_later(std::uint64_t hash, std::string_view committed_ms) {
+  const auto committed = text::number_of<std::int64_t>(committed_ms).value_or(0);
+  erasures_.push_back({.committed = std::chrono::milliseconds(committed), .hash = hash});
+  if (erasures_.size() > kErasuresMax) {
+    erasures_.pop_front();
+    has_too_much_ = true;
+  }
+}
+
+void StreamedTable::erase_what_is_due(std::chrono::milliseconds covered) {
+  while (!erasures_.empty() && erasures_.front().committed < covered) {
+    if (is_following_) {
+      feed_->live().erase(erasures_.front().hash);
+    }
+    erasures_.pop_front();
+  }
+  if (is_following_ && has_too_much_ && erasures_.empty()) {
+    publish(rows_.size());
+  }
+}
+
+// Of several channels it comes in one, and nobody knows what is before it in the others.
+std::expected<void, std::string> StreamedTable::truncate() {
+  if (channels_ > 1) {
+    return std::unexpected("TRUNCATE came in one of several partitions");
+  }
+  rows_ = {};
+  erasures_.clear();
+  if (is_following_) {
+    publish(0);
+  }
+  return {};
+}
+
+std::expected<StreamedTable::Hash, std::string> StreamedTable::hash_of(Row row) {
+  const auto& condition = feed_->target().settings.source.where;
+  if (!condition.holds(TRY(values_of(row, plan_.condition)))) {
     return Hash();
   }
-  return feed_->hash_of(TRY(values_of(row, plan_.identity)), counts);
-}
-
-std::expected<bool, std::string> StreamedTable::holds(Row row) {
-  const auto& condition = feed_->target().settings.source.where;
-  return condition.holds(TRY(values_of(row, plan_.condition)));
+  return feed_->hash_of(TRY(values_of(row, plan_.identity)));
 }
 
 std::expected<StreamedTable::Values, std::string> StreamedTable::values_of(
@@ -171,57 +249,66 @@ std::expected<std::optional<std::string_view>, std::string> StreamedTable::value
       break;
   }
   return std::unexpected(
-      fmt::format("a message lacks column {} of the row", plan_.wanted.columns[column].name));
+      fmt::format("a message lacks column {} of the row", wanted_->columns[column].name));
 }
 
-void StreamedTable::insert(std::uint64_t hash) {
-  filter::LiveFilter& live = feed_->live();
-  if (live.insert(hash) == filter::InsertOutcome::full || live.writable()->stats().rebuild_needed) {
-    grow();
+void StreamedTable::caught_up(bool is_replaying) {
+  has_caught_up_ = true;
+  if (is_following_ || is_replaying ||
+      (ended_ != Ended::before && !(plan_.is_whole && is_from_beginning_))) {
+    ended_ = ended_ == Ended::just_now ? Ended::before : ended_;
+    return;
   }
+  is_following_ = publish(rows_.size());
 }
 
-// All that is counted goes into a larger one; look-ups are in this one until then.
-void StreamedTable::grow() {
-  filter::LiveFilter& live = feed_->live();
-  filter::CuckooFilter& before = *live.writable();
-  const filter::Sizing& sizing = before.sizing();
-  const std::uint64_t rows = before.digest().count;
-  auto next = std::make_unique<filter::CuckooFilter>(
-      filter::sizing_for(
-          sizing.layout, filter::automatic_capacity(rows + rows / 2), filter::DeleteMode::exact),
-      before.secret());
-  while (before.give_some(kMovesAtOnce, *next)) {
+// All rows that are known, and what has yet to be erased, in a filter with this much room.
+bool StreamedTable::publish(std::uint64_t room) {
+  FilterLoad load = feed_->load();
+  do {
+    if (load.begin(room, filter::DeleteMode::exact) == Intake::refused) {
+      doubt(load.why_refused());
+      return false;
+    }
+    for (const auto& [digest, hash] : rows_) {
+      load.add(hash);
+    }
+    for (const Erasure& each : erasures_) {
+      load.add(each.hash);
+    }
+  } while (load.complete() == Intake::too_small);
+  FilterLoad::Loaded loaded = load.take();
+  loaded.isolated = feed_->live().writable_isolated();
+  feed_->publish(std::move(loaded));
+  has_too_much_ = has_too_much_ && !erasures_.empty();
+  return true;
+}
+
+std::chrono::milliseconds StreamedTable::torn_until() const {
+  std::chrono::milliseconds last = torn_until_;
+  for (const Erasure& each : erasures_) {
+    last = std::max(last, each.committed);
   }
-  live.publish(std::move(next));
+  return last;
 }
 
-// TRUNCATE: nothing is left.
-void StreamedTable::clear() {
-  if (feed_->begin(0, filter::DeleteMode::exact) != Feed::Intake::taken ||
-      feed_->complete() != Feed::Intake::taken) {
-    doubt("TRUNCATE");
-  }
-}
-
-// What is not understood may have been the first row of a snapshot.
-void StreamedTable::doubt(std::string_view why) {
-  phase_ = Phase::waiting;
-  is_within_snapshot_ = true;
-  feed_->expire();
-  feed_->refuse(State::unsynced, why);
-}
-
-void StreamedTable::begin_anew(std::string_view why) {
-  phase_ = Phase::waiting;
+void StreamedTable::restore(std::size_t channels,
+                            Rows rows,
+                            filter::IsolatedRows isolated,
+                            std::chrono::milliseconds torn_until) {
+  forget_rows();
+  torn_until_ = torn_until;
+  channels_ = channels;
+  rows_ = std::move(rows);
+  has_begun_ = true;
   is_within_snapshot_ = false;
-  wants_rows_again_ = false;
-  feed_->expire();
-  feed_->report(State::loading, why);
+  feed_->live().set_isolated(std::move(isolated));
+  is_following_ = publish(rows_.size());
 }
 
-void StreamedTable::prove(TimePoint at) {
-  if (phase_ == Phase::following) {
+void StreamedTable::prove(TimePoint at, std::chrono::milliseconds covered) {
+  erase_what_is_due(covered);
+  if (is_following_ && covered > torn_until_) {
     feed_->follow_growth();
     feed_->measure_growth(at);
     feed_->forget_isolated();

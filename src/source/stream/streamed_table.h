@@ -1,22 +1,37 @@
 // One table of a change stream on its way into its filter.
 //
-//   waiting ── first row of a snapshot ─▶ loading ── its last row ─▶ following ── changes …
-//      ▲                                     │                           │
-//      └──────────────── doubt: what is not understood, a gap ───────────┘
+// What is known of it is which rows it has, by their messages' keys, and under which hash each is
+// in the filter. The last message of a row counts, so one that comes again changes nothing, and
+// nobody need say what a row was before.
 //
-// A snapshot is whole if its first row and its last say that they are. (Of a table of one row that
-// can be one of the two: `first` alone does not tell it from a snapshot that was broken off.) One
-// may come while the table is followed: its rows go into another filter, which takes the place of
-// the one in force when it ends.
+//   row's key ─▶ digest ─▶ hash of its identity      rows_, from the beginning of a proof on
+//                              └─▶ live filter       once it is proven that no row is missing
 //
-// The filter counts its rows (`exact`): one that two messages tell of, as those between a snapshot
-// and the log's first changes may, is counted twice rather than not at all, and passes longer.
+// That no row is missing:
+//   since     its rows are known from a moment on, without a gap: from the channels' beginnings, or
+//             from when something was not understood. Everything since is taken.
+//   begun     a snapshot has begun since: its first row says so, or Debezium does. Read from the
+//             beginnings, nothing needs to have begun.
+//   ended     its last row, or Debezium, says so;
+//   following and all channels have been read to their ends behind that.
+// With several channels, what comes in one of them may be later than what comes in another: begun
+// counts only if all had been read to their ends once since. Read whole from the beginnings of
+// topics of which the operator says that they have every row, it needs no snapshot.
 //
-// Threads: the source's. Lifetimes: the feed outlives it. Errors: doubt(), in words without values.
+// What has gone is erased when all that was committed with it is in the filter, whatever channel it
+// came by: of a row that gets another primary key, Debezium tells as of two, and none of its keys
+// may be absent in between.
+//
+// Threads: the source's. Lifetimes: the feed outlives it. Errors: doubt(), in words without values;
+// then everything passes until there is another proof. Limits: 18 to 37 bytes for each row, beside
+// the filter; kErasuresMax hashes that wait to be erased, and with more of them the filter is made
+// anew. Two rows are taken for one with a probability of 2^-64 for each pair.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <expected>
 #include <optional>
 #include <span>
@@ -24,18 +39,25 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include "debezium/decoder.h"
 #include "debezium/message.h"
+#include "filter/key_hash.h"
 #include "source/feeds.h"
 
 namespace cuckooguard::source::stream {
 
 // Which columns are asked for, and what each is for.
 struct TablePlan {
-  debezium::Table wanted;
-  std::vector<std::size_t> identity;   // places in wanted.columns, in identity order
-  std::vector<std::size_t> condition;  // likewise, as condition.columns()
-  bool has_whole_before = false;       // of every update and delete, not the key's columns alone
+  std::uint32_t ns = 0;
+  std::string table{};                   // as the configuration has it
+  std::size_t topic = 0;                 // of the reader's
+  std::size_t wanted = 0;                // of the decoder's tables; namespaces may share one
+  std::vector<std::size_t> identity{};   // places in its columns, in identity order
+  std::vector<std::size_t> condition{};  // likewise, as condition.columns()
+  bool is_whole = false;                 // the operator says that its topic has every row
+  std::uint64_t definition = 0;  // of all that makes a message a hash: another one, other hashes
 };
 
 class StreamedTable {
@@ -43,49 +65,101 @@ class StreamedTable {
   using Change = debezium::Change;
   using Row = debezium::Row;
 
-  StreamedTable(Feed& feed, TablePlan plan) : feed_(&feed), plan_(std::move(plan)) {}
+  // Digests are hashes already.
+  struct DigestHash {
+    using is_avalanching = void;
+    std::size_t operator()(std::uint64_t digest) const noexcept { return digest; }
+  };
+  static constexpr std::size_t kErasuresMax = std::size_t{1} << 20;
 
-  // `is_whole`: its channel was read from its beginning on. `rows`: how many there may be.
-  void snapshot_row(const Change& row, bool is_whole, std::uint64_t rows);
-  // A change of the log has come in its channel.
-  void log_goes_on();
-  void apply(const Change& change);
+  using Rows = boost::unordered_flat_map<std::uint64_t, std::uint64_t, DigestHash>;
+
+  // `wanted` outlives it.
+  StreamedTable(Feed& feed,
+                TablePlan plan,
+                const debezium::Table& wanted,
+                const filter::KeyHash& digest)
+      : feed_(&feed), plan_(std::move(plan)), wanted_(&wanted), digest_(digest) {}
+
+  // All of its channels are read from their beginnings.
+  void begin_anew(std::size_t channels, std::string_view why);
+  // But something had been taken out in front.
+  void lacks_beginning();
+  // An error: what it is to doubt().
+  std::expected<void, std::string> take(const Change& change);
+  // As Debezium's notifications say, of this one and then of all. `id`: an incremental snapshot's.
+  void snapshot_begins(std::string_view id);
+  void scan_ends(std::string_view id);
+  void snapshot_ends(std::string_view id, std::int64_t ms);
   // Everything passes until a snapshot comes.
   void doubt(std::string_view why);
-  // All messages are read again from the first one.
-  void begin_anew(std::string_view why);
+  // The stream goes back in time, and on from there: so does the table, until a snapshot ends.
+  void go_back(std::string_view why);
+  // All channels have been read to their ends. `is_replaying`: but one of its own is behind what it
+  // has had before.
+  void caught_up(bool is_replaying);
 
-  bool is_following() const { return phase_ == Phase::following; }
-  // The rows of its snapshot are to be read again, into a larger filter.
-  bool wants_rows_again() const { return wants_rows_again_; }
-  void prove(TimePoint at);
+  bool is_following() const { return is_following_; }
+  // All that was committed before `covered` is in the filter.
+  void prove(TimePoint at, std::chrono::milliseconds covered);
   Feed& feed() { return *feed_; }
+  const TablePlan& plan() const { return plan_; }
+  const debezium::Table& wanted() const { return *wanted_; }
+
+  // For checkpoints, of one that is followed.
+  const Rows& rows() const { return rows_; }
+  const filter::IsolatedRows& isolated() const { return feed_->live().writable_isolated(); }
+  // Rows of commits up to this one may have gone, and what came with them not be there yet.
+  std::chrono::milliseconds torn_until() const;
+  void restore(std::size_t channels,
+               Rows rows,
+               filter::IsolatedRows isolated,
+               std::chrono::milliseconds torn_until);
 
  private:
-  enum class Phase : std::uint8_t { waiting, loading, following };
+  enum class Ended : std::uint8_t { no, just_now, before };  // the last time of caught_up()
   using Values = std::span<const std::optional<std::string_view>>;
   using Hash = std::optional<std::uint64_t>;  // nothing: no such row, or none that has a key
 
   // In the order of the columns; until the next.
   std::expected<Values, std::string> values_of(Row row, std::span<const std::size_t> columns);
-  std::expected<Hash, std::string> hash_of(Row row, bool counts);
-  std::expected<Hash, std::string> hash_before(const Change& change);
+  std::expected<Hash, std::string> hash_of(Row row);
   std::expected<void, std::string> change_row(const Change& change);
-  std::expected<bool, std::string> holds(Row row);
   std::expected<std::optional<std::string_view>, std::string> value_of(Row row, std::size_t column);
-  bool begins_snapshot(const Change& row, bool is_whole) const;
-  void load(const Change& row);
-  void end_snapshot();
-  void clear();
-  void insert(std::uint64_t hash);
-  void grow();
+  void note_snapshot(const Change& change);
+  void end();
+  void forget_rows();
+  std::expected<void, std::string> truncate();
+  void set_row(std::uint64_t digest, Hash now, std::string_view committed_ms);
+  void erase_later(std::uint64_t hash, std::string_view committed_ms);
+  void erase_what_is_due(std::chrono::milliseconds covered);
+  bool publish(std::uint64_t room);
 
   Feed* feed_;
   TablePlan plan_;
-  Phase phase_ = Phase::waiting;
-  bool is_within_snapshot_ = false;  // its last row has yet to come
-  bool wants_rows_again_ = false;
-  std::vector<std::optional<std::string_view>> values_;
+  const debezium::Table* wanted_;
+  filter::KeyHash digest_;
+  Rows rows_{};
+  std::size_t channels_ = 1;
+  bool is_from_beginning_ = false;
+  bool has_caught_up_ = false;  // since
+  bool has_begun_ = false;
+  std::string begun_id_{};
+  std::optional<std::string> scanned_{};        // by which snapshot
+  std::optional<std::int64_t> completed_ms_{};  // when it was, by Debezium's clock
+  std::int64_t first_row_ms_ = 0;               // likewise, of what is in rows_
+  Ended ended_ = Ended::no;
+  // Rows of one may have come, and its last has not: else that is its only one.
+  bool is_within_snapshot_ = false;
+  bool is_following_ = false;
+  struct Erasure {
+    std::chrono::milliseconds committed;
+    std::uint64_t hash;
+  };
+  std::deque<Erasure> erasures_{};
+  std::chrono::milliseconds torn_until_{};  // before it was restored
+  bool has_too_much_ = false;               // the filter: hashes that nobody will erase
+  std::vector<std::optional<std::string_view>> values_{};
 };
 
 }  // namespace cuckooguard::source::stream
