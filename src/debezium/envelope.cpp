@@ -1,8 +1,13 @@
 #include "debezium/envelope.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <optional>
 #include <utility>
 
+#include "debezium/decoder.h"
+#include "text/ascii.h"
 #include "text/printable.h"
 
 namespace cuckooguard::debezium {
@@ -302,7 +307,122 @@ std::expected<Op, std::string> op_named(std::string_view text) {
                          ", which is not known");
 }
 
+// Names of a message's members, and of those that only connectors write the values.
+class Shape {
+ public:
+  explicit Shape(const Message& message) {
+    add_part("key", message.key, [](Document&) {});
+    add_part("value", message.value, [this](Document& value) { add_facts(value); });
+    shape_.insert(0, facts_);
+    if (shape_.size() > kShapeBytesMax) {
+      shape_.resize(kShapeBytesMax - kMore.size());
+      shape_ += kMore;
+    }
+  }
+
+  std::string take() { return std::move(shape_); }
+
+ private:
+  enum class Level : std::uint8_t { top, payload, row };
+  static constexpr std::string_view kMore = "...";
+
+  struct NoListener final : RowListener {
+    bool found(const Envelope& /*so_far*/, bool /*is_after*/, Document::Index& /*row*/) override {
+      return false;
+    }
+  };
+
+  template <class AddFacts>
+  void add_part(std::string_view what,
+                std::optional<std::string_view> text,
+                const AddFacts& add_facts) {
+    shape_.append(shape_.empty() ? "" : "; ").append(text ? "" : "no ").append(what);
+    if (!text) {
+      return;
+    }
+    Document document;
+    if (text->size() > kMessageBytesMax || document.open(*text) != nullptr ||
+        document.at(0) != '{') {
+      shape_ += " of " + std::to_string(text->size()) + " bytes, not a JSON object";
+      return;
+    }
+    add_facts(document);
+    shape_ += ' ';
+    Document::Index root = 0;
+    add_members(document, root, Level::top);
+  }
+
+  void add_facts(Document& value) {
+    Envelope envelope;
+    NoListener nobody;
+    read_envelope(value, nobody, envelope);
+    has_op_ = envelope.has_op;
+    const Source& source = envelope.source;
+    if (!connector_named(source.connector)) {
+      return;
+    }
+    const auto op = op_named(envelope.op.text);
+    facts_ = (op ? "op " + std::string(envelope.op.text) : "no known op") + " of " +
+             std::string(source.connector);
+    std::string_view separator = ", ";
+    for (const std::string_view name : {source.database, source.schema, source.table}) {
+      if (!name.empty()) {
+        facts_.append(separator).append(plain(name));
+        separator = ".";
+      }
+    }
+    facts_ += "; ";
+  }
+
+  Trouble add_members(Document& document, Document::Index& object, Level level) {
+    shape_ += '{';
+    bool has_schema = false;
+    const Trouble trouble =
+        document.for_each_member(object, [&](Name name, Document::Index& value) {
+          shape_.append(shape_.back() == '{' ? "" : ",").append(plain(text_of(document, name)));
+          has_schema = has_schema || is(name, "schema");
+          const bool is_row = level != Level::row && has_op_ &&
+                              (is(name, "before") || is(name, "after") || is(name, "source"));
+          const bool is_payload = level == Level::top && has_schema && is(name, "payload");
+          if (shape_.size() > kShapeBytesMax) {
+            return kMalformed;  // no matter which: the walk ends
+          }
+          if ((!is_row && !is_payload) || document.at(value) != '{') {
+            return Trouble();
+          }
+          shape_ += ' ';
+          return add_members(document, value, is_row ? Level::row : Level::payload);
+        });
+    shape_ += trouble == nullptr ? "}" : kMore;
+    return trouble;
+  }
+
+  static std::string_view text_of(const Document& document, Name name) {
+    const std::string_view rest(name, std::min(document.left(name), kNameBytesMax));
+    std::size_t end = 0;
+    while (end < rest.size() && rest[end] != '"') {
+      end += rest[end] == '\\' ? 2 : 1;
+    }
+    return rest.substr(0, end);
+  }
+
+  static std::string plain(std::string_view name) {
+    const bool is_plain =
+        name.size() <= text::kPrintableBytesMax &&
+        std::ranges::all_of(name, [](char c) { return text::is_alphanumeric(c) || c == '_'; });
+    return is_plain ? std::string(name) : text::printable(name);
+  }
+
+  std::string facts_;
+  std::string shape_;
+  bool has_op_ = false;
+};
+
 }  // namespace
+
+std::string shape_of(const Message& message) {
+  return Shape(message).take();
+}
 
 Trouble read_envelope(Document& document, RowListener& listener, Envelope& envelope) {
   return Reader(document, listener, envelope).read(0);

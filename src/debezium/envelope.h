@@ -3,6 +3,7 @@
 // Threads: one. Lifetimes: views of the Document. Errors: a Trouble, or sentences.
 #pragma once
 
+#include <cstddef>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -61,6 +62,16 @@ class RowListener {
 
 // Of the document's root.
 Trouble read_envelope(Document& document, RowListener& listener, Envelope& envelope);
+
+// What a message looks like, for words about one that is not understood: its op, connector and
+// table, and the names of its members, without any value.
+//
+//   op u of mysql, inventory.customers; key {id}; value {before {id,name},after {id,name},op}
+//
+// A row without an envelope has its columns at the top. Names deeper in a row, as of a map, may be
+// values, and are left out. At most kShapeBytesMax bytes, which end with ... if there is more.
+inline constexpr std::size_t kShapeBytesMax = 600;
+std::string shape_of(const Message& message);
 
 std::expected<Op, std::string> op_of(const Envelope& envelope);
 // Of one whose op is that.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "debezium/decoder.h"
+#include "debezium/envelope.h"
 #include "made_messages.h"
 
 namespace cuckooguard::debezium {
@@ -140,6 +141,58 @@ TEST(Refusals, are_of_what_is_behind_a_message) {
             .what,
         "a message is not valid JSON");
   }
+}
+
+std::string shape(std::string_view value, std::optional<std::string_view> key = {}) {
+  const std::string text = shape_of({.key = key, .value = value});
+  EXPECT_EQ(text.find(kSecret), std::string::npos) << text;
+  return text;
+}
+
+TEST(Refusals, are_of_messages_whose_shape_is_told_without_values) {
+  const std::string names =
+      "{version,connector,name,ts_ms,snapshot,ts_us,ts_ns,db,sequence,table,server_id,gtid,file,"
+      "pos,row,thread,query}";
+  const std::string envelope =
+      "{before,after {id,name},source " + names + ",transaction,op,ts_ms,ts_us,ts_ns}";
+  EXPECT_EQ(shape(created(kRow), R"({"id":98765})"),
+            "op c of mysql, inventory.customers; key {id}; value " + envelope);
+  const std::string fields = R"({"type":"int64","optional":false,"field":"id"})";
+  EXPECT_EQ(
+      shape(with_schema(fields, created(kRow)), key_with_schema(fields, R"({"id":98765})")),
+      "op c of mysql, inventory.customers; key {schema,payload {id}}; value {schema,payload " +
+          envelope + "}");
+  EXPECT_EQ(shape(replaced(created(kRow), R"("op":"c")", R"("op":"98765")")).substr(0, 20),
+            "no known op of mysql");
+
+  // Not of a connector: whatever is in it may be a row's.
+  EXPECT_EQ(shape(R"({"id":1,"op":"98765","source":"98765","a b":"98765"})", "98765"),
+            R"(key of 5 bytes, not a JSON object; value {id,op,source,"a b"})");
+  EXPECT_EQ(shape(R"({"after":{"98765":1},"payload":{"98765":1}})"),
+            "no key; value {after,payload}");
+  EXPECT_EQ(
+      shape(replaced(created(R"({"map":{"98765":1},"after":{"98765":2}})"), "mysql", "98765")),
+      "no key; value " + replaced(envelope, "{id,name}", "{map,after}"));
+  EXPECT_EQ(shape(R"({"op":"c","source":{"connector":"98765","table":"98765"}})"),
+            "no key; value {op,source {connector,table}}");
+  EXPECT_EQ(shape_of({}), "no key; no value");
+}
+
+TEST(Refusals, are_of_messages_whose_shape_is_bounded) {
+  const std::string whole = created(kRow);
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    EXPECT_LE(shape(whole.substr(0, bytes)).size(), kShapeBytesMax);
+  }
+  EXPECT_TRUE(shape(whole.substr(0, whole.find("source"))).ends_with("not a JSON object"));
+  EXPECT_EQ(shape(R"({"id":98765,"b":]})"), "no key; value {id,b...");
+  std::string wide;
+  for (int i = 0; i < 1000; ++i) {
+    wide += (i == 0 ? "\"column" : ",\"column") + std::to_string(i) + "\":98765";
+  }
+  const std::string text = shape(created("{" + wide + "}"));
+  EXPECT_EQ(text.size(), kShapeBytesMax);
+  EXPECT_TRUE(text.ends_with("...")) << text;
+  EXPECT_LE(shape("{\"" + std::string(100'000, 'x') + "\":1}").size(), 200U);
 }
 
 TEST(Refusals, leave_the_decoder_as_it_was) {

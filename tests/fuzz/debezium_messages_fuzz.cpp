@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "debezium/decoder.h"
+#include "debezium/envelope.h"
 #include "debezium/made_messages.h"
 #include "debezium/value_text.h"
 #include "text/words.h"
@@ -84,6 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         .key = key.empty() ? std::nullopt : std::optional<std::string_view>(key),
         .value = value == "-" ? std::nullopt : std::optional<std::string_view>(value)};
     const std::string first = touched(kept.decode(message, 0));
+    check(shape_of(message).size() <= kShapeBytesMax);
     // A tombstone's key is read as the last connector wrote them, which a fresh decoder does not
     // know.
     if (!message.value || value.contains("payload")) {
