@@ -48,6 +48,12 @@ void check_types(const Source& source,
                          std::holds_alternative<MysqlSource>(source.kind) ||
                          std::holds_alternative<DebeziumSource>(source.kind) ||
                          std::holds_alternative<FleetSource>(source.kind);  // its builder looks
+  if (!space.source.types.empty() && !std::holds_alternative<DebeziumSource>(source.kind)) {
+    report.add(here.types,
+               "types: source {} knows its columns' types; only messages of type debezium may lack "
+               "them",
+               source.name);
+  }
   const bool is_sqlite = std::holds_alternative<SqliteSource>(source.kind);
   const auto is_refused = [is_sqlite](keyspace::ValueType type) {
     return keyspace::is_of_own_type(type) && (!is_sqlite || type != keyspace::ValueType::uuid);

@@ -100,6 +100,58 @@ void read_columns(const Section& section,
   }
 }
 
+Parsed<std::string> parse_column_type(std::string_view text) {
+  constexpr std::string_view kDecimal = "decimal(";
+  constexpr int kScaleMax = 2000;
+  const bool is_decimal = text.starts_with(kDecimal) && text.ends_with(')') &&
+                          bounded<int>(parse_count, 0, kScaleMax, "")(
+                              text.substr(kDecimal.size(), text.size() - kDecimal.size() - 1));
+  if (is_decimal || std::ranges::count(kColumnTypes, text) > 0) {
+    return std::string(text);
+  }
+  return std::unexpected(text.starts_with("decimal")
+                             ? "must have a scale, such as decimal(2)"
+                             : "is unknown" + suggestion(text, kColumnTypes));
+}
+
+// `table` has been read but for this.
+void read_types(const Section& section, SourceTable& table, Place& place) {
+  const Entry* const entry = section.find("types");
+  if (entry == nullptr) {
+    return;
+  }
+  place = entry->value.place;
+  if (entry->value.kind != TreeNode::Kind::mapping) {
+    section.report(place, "types must map columns to types, such as { price: decimal(2) }");
+    return;
+  }
+  std::vector<std::string_view> used(table.where.columns().begin(), table.where.columns().end());
+  std::ranges::transform(table.columns, std::back_inserter(used), [](const auto& column) {
+    return std::string_view(column.second);
+  });
+  const Reading inside = section.reading_inside("types");
+  for (const Entry& column : entry->value.entries) {
+    if (std::ranges::count(used, column.key) == 0) {
+      section.report(column.place,
+                     fmt::format("types: neither keys nor where have the column {}{}",
+                                 text::printable(column.key),
+                                 suggestion(column.key, used)));
+    } else if (auto value = section.scalar(column)) {
+      if (const auto type = parse_column_type(value->text); !type) {
+        section.report(column.value.place,
+                       fmt::format("types: {} {}: {}",
+                                   text::printable(column.key),
+                                   text::printable(value->text),
+                                   type.error()));
+      }
+      if (inside.settings != nullptr) {
+        inside.settings->add(column.key, value->text, section.origin(&column, value));
+      }
+      table.types.insert_or_assign(column.key, std::move(value->text));
+    }
+  }
+}
+
 void read_tables(const Section& section, std::vector<std::string>& out) {
   for (ListItem& item : section.read_list("table")) {
     if (const auto text = parse_text(item.text); !text) {
@@ -119,6 +171,7 @@ constexpr auto kTable =
                          ReadApart{"table"},
                          ReadApart{"columns"},
                          ReadApart{"where"},
+                         ReadApart{"types"},
                          choice("uuids", &SourceTable::uuids, kUuidOrders));
 
 void read_table(const Section& section, Namespace& result, NamespacePlaces& places) {
@@ -138,6 +191,7 @@ void read_table(const Section& section, Namespace& result, NamespacePlaces& plac
         return keyspace::RowCondition::parse(text);
       },
       [&](const auto&) { return where; });
+  read_types(table, result.source, places.types);
   places.from = table.place_of("from");
   places.table = table.place_of("table");
   places.is_table_left_out = table.is_left_out("table");

@@ -45,6 +45,7 @@ struct NamespacePlaces {
   bool is_table_left_out = true;  // and no unknown key looks as if it were meant
   Place columns;
   Place where;
+  Place types;
   Place fresh_ids;
   Place deletes;
   Place commands;  // their key

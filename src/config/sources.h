@@ -4,12 +4,14 @@
 // Threads: plain values.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -220,6 +222,20 @@ struct Source {
 enum class UuidOrder : std::uint8_t { plain, swapped };
 inline constexpr std::array<std::string_view, 2> kUuidOrderNames{"plain", "swapped"};
 
+// What a Debezium message's value can be; of a decimal in bytes its scale is needed, too.
+inline constexpr std::array<std::string_view, 12> kColumnTypes{"integer",
+                                                               "string",
+                                                               "uuid",
+                                                               "enum",
+                                                               "bytes",
+                                                               "base64-url-safe",
+                                                               "hex",
+                                                               "decimal text",
+                                                               "variable decimal",
+                                                               "date",
+                                                               "iso date",
+                                                               "boolean"};
+
 struct SourceTable {
   std::string from;  // Source::name
   // Names and patterns (table_pattern.h); empty where there are none.
@@ -227,6 +243,8 @@ struct SourceTable {
   std::map<std::string, std::string> columns;  // every identity placeholder -> its column
   keyspace::RowCondition where;                // the rows that count; empty: all of them
   UuidOrder uuids = UuidOrder::plain;
+  // Column -> what its values are in messages without a schema (kColumnTypes, or `decimal(2)`).
+  std::map<std::string, std::string> types{};
 
   // One and the same for good: neither a list nor a pattern.
   bool is_one_table() const;

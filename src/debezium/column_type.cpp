@@ -29,7 +29,6 @@ constexpr auto kDeclared = std::to_array<Named>({
     {"base64", Encoding::bytes},
     {"base64-url-safe", Encoding::bytes_url},
     {"hex", Encoding::bytes_hex},
-    {"decimal", Encoding::decimal},
     {"decimal text", Encoding::decimal_text},
     {"variable decimal", Encoding::variable_decimal},
     {"date", Encoding::days},
@@ -152,17 +151,29 @@ std::optional<std::string> unsuitable_text(const Column& column,
   }
 }
 
-std::optional<std::string> unsuitable_bytes(ValueType placeholder, Connector connector) {
+std::optional<std::string> unsuitable_bytes(const Column& column,
+                                            ValueType placeholder,
+                                            Connector connector) {
+  if (placeholder == ValueType::uuid && (is_binlog(connector) || connector == Connector::oracle)) {
+    return column.placeholders.size() == 1
+               ? std::nullopt
+               : std::optional<std::string>(
+                     " is bytes, which only one placeholder can have as a "
+                     "UUID");
+  }
   if (connector == Connector::postgresql) {
     return placeholder == ValueType::bytea ? std::nullopt
                                            : std::optional(" is bytes" + use_instead(":bytea"));
   }
   if (!is_binlog(connector)) {
     return " is bytes, which keys cannot carry in " + std::string(name_of(connector)) +
-           "'s own spelling; use another column";
+           "'s own spelling; use another column" +
+           (connector == Connector::oracle ? ", or :uuid for the 16 bytes of a UUID" : "");
   }
-  return placeholder == ValueType::text ? std::nullopt
-                                        : std::optional(" is bytes" + use_instead("no type"));
+  return placeholder == ValueType::text
+             ? std::nullopt
+             : std::optional(" is bytes" + use_instead("no type, or :uuid for the 16 "
+                                                       "bytes of a UUID"));
 }
 
 std::optional<std::string> unsuitable_decimal(const ColumnType& type,
@@ -204,7 +215,7 @@ std::optional<std::string> unsuitable_for(const Column& column,
     case Encoding::bytes:
     case Encoding::bytes_url:
     case Encoding::bytes_hex:
-      return unsuitable_bytes(placeholder, connector);
+      return unsuitable_bytes(column, placeholder, connector);
     case Encoding::decimal:
     case Encoding::variable_decimal:
     case Encoding::decimal_text:

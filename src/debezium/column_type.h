@@ -13,6 +13,8 @@
 //                                                hexadecimal digits
 //                                                MySQL, MariaDB: the      {name} |ci
 //                                                bytes
+//                                                MySQL, MariaDB, Oracle: :uuid
+//                                                16 bytes as a UUID
 //   …connect.data.Decimal, …VariableScaleDecimal with its scale, 1.10     :numeric, :int64; :uint64
 //                                                                         without a fraction
 //   …time.Date, …connect.data.Date, …IsoDate     YYYY-MM-DD               :date
@@ -85,11 +87,12 @@ struct Column {
   std::vector<keyspace::ValueType> placeholders{};  // that it serves; none: only a condition
   bool is_compared = false;                         // by a condition, other than IS [NOT] NULL
   bool compares_bytes = false;  // the operator says that equal texts have equal bytes
+  bool swaps_uuids = false;     // of 16 bytes, in the order of MySQL's UUID_TO_BIN(uuid, 1)
   std::optional<ColumnType> declared{};
 };
 
-// `integer`, `string`, `uuid`, `enum`, `bytes`, `base64`, `base64-url-safe`, `hex`, `decimal` (with
-// its scale: `decimal(2)`), `decimal text`, `variable decimal`, `date`, `iso date`, `boolean`.
+// `integer`, `string`, `uuid`, `enum`, `bytes`, `base64`, `base64-url-safe`, `hex`, `decimal(2)`,
+// which has its scale, `decimal text`, `variable decimal`, `date`, `iso date`, `boolean`.
 std::optional<ColumnType> declared_type(std::string_view text);
 
 // What a schema says of a column, as strings; empty: nothing.

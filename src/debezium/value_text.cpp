@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -135,7 +136,20 @@ Text untold_text(const Json& json, const Column& column, Connector connector) {
                 "type, or let the connector send schemas (schemas.enable=true)");
 }
 
-Text bytes_text(const Json& json, Encoding encoding, Connector connector, std::string& made) {
+// 16 bytes in hexadecimal, with dashes.
+void make_uuid(const std::string& bytes, bool is_swapped, std::string& made) {
+  const std::string hex = text::hex_of(bytes);
+  made = is_swapped ? hex.substr(8, 8) + hex.substr(4, 4) + hex.substr(0, 4) + hex.substr(16) : hex;
+  for (const std::size_t dash : std::initializer_list<std::size_t>{8, 13, 18, 23}) {
+    made.insert(dash, 1, '-');
+  }
+}
+
+Text bytes_text(const Json& json,
+                const Column& column,
+                Encoding encoding,
+                Connector connector,
+                std::string& made) {
   std::string bytes;
   if (encoding == Encoding::bytes_hex) {
     auto read = text::bytes_of_hex(json.text);
@@ -145,6 +159,14 @@ Text bytes_text(const Json& json, Encoding encoding, Connector connector, std::s
     bytes = *std::move(read);
   } else if (!decode_base64(json.text, encoding == Encoding::bytes_url, bytes)) {
     return refuse("is not in base64 in the message");
+  }
+  if (serves(column, ValueType::uuid)) {
+    constexpr std::size_t kUuidBytes = 16;
+    if (bytes.size() != kUuidBytes) {
+      return refuse("is not the 16 bytes of a UUID in the message");
+    }
+    make_uuid(bytes, column.swaps_uuids, made);
+    return made;
   }
   made = connector == Connector::postgresql ? "\\x" + text::hex_of(bytes) : std::move(bytes);
   return made;
@@ -297,7 +319,7 @@ std::expected<std::string_view, std::string> text_of(const Json& json,
     case Encoding::bytes:
     case Encoding::bytes_url:
     case Encoding::bytes_hex:
-      return bytes_text(json, type.encoding, connector, made);
+      return bytes_text(json, column, type.encoding, connector, made);
     case Encoding::decimal:
       return decimal(json, type, made);
     case Encoding::variable_decimal:

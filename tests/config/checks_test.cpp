@@ -189,6 +189,13 @@ TEST(Checks, a_file_of_lines_has_one_value_per_row) {
   EXPECT_THAT(errors_with("  a: { keys: 'a:{_}:{c}', source: { from: ids } }\n"), IsEmpty());
 }
 
+TEST(Checks, only_messages_need_their_columns_types) {
+  EXPECT_THAT(
+      errors_with(
+          "  a: { keys: 'a:{b}', source: { from: shop, table: t, types: { b: string } } }\n"),
+      ElementsAre(HasSubstr("types: source shop knows its columns' types")));
+}
+
 TEST(Checks, a_filter_has_single_values_in_one_spelling) {
   const auto errors = [](const std::string& keys, const std::string& more = "") {
     return errors_of(

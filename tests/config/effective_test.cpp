@@ -98,6 +98,7 @@ TEST(Effective, the_output_is_a_configuration_that_does_the_same) {
       "    source: { from: main, table: orders, columns: { order: id } }\n"
       "    absent_reply: hex:00ff0a\n"
       "    fresh_ids: auto\n"
+      "  events: { keys: 'e:{id}', source: { from: cdc, table: a.b, types: { id: decimal(2) } } }\n"
       "  vouchers: { keys: 'v:{code}', source: { from: list }, absent_reply: go-zero }\n"
       "fleet: { prefix: 'a fleet', signing_key_file: /fleet.key, public_key_files: [/a.pub, "
       "/b.pub], snapshots: http, canary: 10m }\n"

@@ -134,6 +134,36 @@ TEST(ReadNamespace, columns_must_be_a_mapping_of_texts) {
       ElementsAre("5:55: id must be a single value"));
 }
 
+TEST(ReadNamespace, types_are_of_columns_that_are_read) {
+  const auto text = [](const std::string& types) {
+    return "sources: { cdc: { type: debezium, connector: mysql, topic_prefix: shop } }\n"
+           "namespaces:\n"
+           "  items:\n"
+           "    keys: 'item:{code}:{price:int64}'\n"
+           "    source: { from: cdc, table: a.b, columns: { code: sku }, where: 'kind = 7',\n"
+           "              types: " +
+           types + " }\n";
+  };
+  EXPECT_THAT(
+      testing::config_of(text("{ sku: string, price: decimal(2), kind: decimal text }"))
+          .namespaces.at(0)
+          .source.types,
+      ElementsAre(
+          Pair("kind", "decimal text"), Pair("price", "decimal(2)"), Pair("sku", "string")));
+  EXPECT_THAT(errors_of(text("{ code: string }")),
+              ElementsAre("6:24: types: neither keys nor where have the column \"code\"; valid: "
+                          "kind, sku, price"));
+  EXPECT_THAT(
+      errors_of(text("{ sku: varchar }")),
+      ElementsAre(HasSubstr("6:29: types: \"sku\" \"varchar\": is unknown; valid: integer")));
+  for (const char* const type : {"decimal", "decimal()", "decimal(-1)", "decimal(2001)"}) {
+    EXPECT_THAT(errors_of(text(std::string("{ price: ") + type + " }")),
+                ElementsAre(HasSubstr("must have a scale, such as decimal(2)")));
+  }
+  EXPECT_THAT(errors_of(text("string")), ElementsAre(HasSubstr("6:22: types must map")));
+  EXPECT_THAT(errors_of(text("{ sku: [ a ] }")), ElementsAre("6:29: sku must be a single value"));
+}
+
 TEST(ReadNamespace, a_condition_says_which_rows_count) {
   const std::string start =
       "sources: { shop: { type: sqlite, path: /x } }\n"

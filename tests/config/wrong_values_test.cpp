@@ -151,6 +151,8 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"namespaces.*.source", "table", "\"\"", "is empty"},
     {"namespaces.*.source", "columns", "{ idd: id }", "did you mean \"id\"?"},
     {"namespaces.*.source", "where", "\"age > 7\"", "needs IS, IN, = or <>"},
+    {"namespaces.*.source", "types", "{ idd: string }", "did you mean \"id\"?"},
+    {"namespaces.*.source", "types", "{ id: strin }", "did you mean \"string\"?"},
     {"namespaces.*.source", "uuids", "swaped", "did you mean \"swapped\"?"},
     {"namespaces.*.filter", "false_positive_rate", "11%", "must be from 0.0001% to 10%"},
     {"namespaces.*.filter", "capacity", "0", "must be auto, or from 1 to 100G rows"},
@@ -280,7 +282,7 @@ TEST_F(WrongValues, a_value_out_of_bounds_is_told_what_would_be_right) {
 
 TEST_F(WrongValues, a_mapping_or_nothing_where_a_value_belongs_is_an_error_at_its_place) {
   for (const Wrong& wrong : kWrong) {
-    if (wrong.key == "columns") {
+    if (wrong.key == "columns" || wrong.key == "types") {
       continue;  // is a mapping
     }
     for (const Entry* const entry : places_of(wrong.section, wrong.key)) {

@@ -71,8 +71,9 @@ TEST(ColumnType, serves_the_placeholders_that_find_what_the_database_finds) {
        {.type = "string", .name = "io.debezium.data.Enum"},
        " text |ci :uint64 :int64"},
       {Connector::postgresql, {.type = "bytes"}, " :bytea"},
-      {Connector::mysql, {.type = "bytes"}, " text"},
-      {Connector::oracle, {.type = "bytes"}, ""},
+      {Connector::mysql, {.type = "bytes"}, " text :uuid"},
+      {Connector::oracle, {.type = "bytes"}, " :uuid"},
+      {Connector::sqlserver, {.type = "bytes"}, ""},
       {Connector::postgresql, {.type = "bytes", .name = kDecimal, .scale = "2"}, " :numeric"},
       {Connector::oracle,
        {.type = "bytes", .name = kDecimal, .scale = "0"},
@@ -132,6 +133,14 @@ TEST(ColumnType, serves_nothing_whose_text_is_not_known) {
             "text, uuid, decimal, date or bytes column");
 }
 
+TEST(ColumnType, is_bytes_of_a_uuid_for_one_placeholder_alone) {
+  EXPECT_FALSE(unsuitable(column({ValueType::uuid}), type({.type = "bytes"}), Connector::mysql));
+  EXPECT_EQ(
+      unsuitable(
+          column({ValueType::text, ValueType::uuid}), type({.type = "bytes"}), Connector::mysql),
+      " is bytes, which only one placeholder can have as a UUID");
+}
+
 TEST(ColumnType, takes_a_text_byte_by_byte_where_the_operator_says_that_it_is_compared_so) {
   Column name = column({ValueType::text});
   EXPECT_TRUE(unsuitable(name, type({.type = "string"}), Connector::mysql));
@@ -155,10 +164,10 @@ TEST(ColumnType, is_compared_by_a_condition_only_where_that_compares_as_the_data
 TEST(ColumnType, is_declared_by_name) {
   EXPECT_EQ(declared_type("decimal(2)")->scale, 2);
   EXPECT_EQ(declared_type("decimal(-2)")->scale, -2);
-  EXPECT_EQ(declared_type("decimal")->encoding, Encoding::decimal);
   EXPECT_EQ(declared_type("decimal text")->encoding, Encoding::decimal_text);
   EXPECT_EQ(declared_type("date")->encoding, Encoding::days);
-  for (const std::string_view wrong : {"", "timestamp", "decimal(", "decimal()", "decimal(x)"}) {
+  for (const std::string_view wrong :
+       {"", "timestamp", "decimal", "decimal(", "decimal()", "decimal(x)"}) {
     EXPECT_FALSE(declared_type(wrong)) << wrong;
   }
 }

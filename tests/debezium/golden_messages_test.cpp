@@ -1,4 +1,5 @@
 // What each kind of message of each connector does, in the format that Debezium documents.
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -154,7 +155,12 @@ TEST(GoldenMessages, of_sql_server) {
            "update 0 (1004,Anne) to (1004,Marie)" + place + "2"},
           {"a delete",
            envelope_of("d", kMarie, "null", at(change, "1")),
-           "remove 0 (1004,Marie)" + place + "1"}});
+           "remove 0 (1004,Marie)" + place + "1"},
+          {"its tombstone", "", "tombstone 0"},
+          {"an incremental snapshot's row",
+           envelope_of("r", "null", kAnne, at("null", "null", "incremental")),
+           "read 0 to (1004,Anne) at sqlserver shop testDB 00000027:00000758:0005 "
+           "00000000:00000000:0000 0"}});
 }
 
 TEST(GoldenMessages, of_oracle) {
@@ -175,9 +181,22 @@ TEST(GoldenMessages, of_oracle) {
         envelope_of("c", "null", kRow, change),
         "create 0 to (1004) at oracle shop 2122190 2122185 00002a.00001b42.0010 1",
         R"({"ID":1004})"},
+       {"an update",
+        envelope_of("u", kRow, kRow, change),
+        "update 0 (1004) to (1004) at oracle shop 2122190 2122185 00002a.00001b42.0010 1",
+        R"({"ID":1004})"},
        {"a delete",
         envelope_of("d", kRow, "null", change),
         "remove 0 (1004) at oracle shop 2122190 2122185 00002a.00001b42.0010 1",
+        R"({"ID":1004})"},
+       {"its tombstone", "", "tombstone 0", R"({"ID":1004})"},
+       {"a truncate",
+        R"({"source":)" + change + R"(,"op":"t","ts_ms":1559033904961})",
+        "truncate 0 at oracle shop 2122190 2122185 00002a.00001b42.0010 1",
+        "null"},
+       {"an incremental snapshot's row",
+        envelope_of("r", "null", kRow, at(R"("scn":"2122184","commit_scn":null)", "incremental")),
+        "read 0 to (1004) at oracle shop 2122184 end",
         R"({"ID":1004})"}});
 }
 
@@ -195,6 +214,9 @@ TEST(GoldenMessages, that_are_no_changes_of_rows) {
   EXPECT_EQ(
       words_of(decode(R"({"serverName":"shop"})", R"({"ts_ms":1,"ts_us":1000,"ts_ns":1000000})")),
       "heartbeat");
+  EXPECT_EQ(words_of(decode(R"({"schema":{"type":"struct"},"payload":{"serverName":"shop"}})",
+                            R"({"schema":{"type":"struct"},"payload":{"ts_ms":1}})")),
+            "heartbeat");
 
   const auto begin = decode(R"({"id":"571:53195829"})",
                             R"({"status":"BEGIN","id":"571:53195829","event_count":null,)"
@@ -206,8 +228,15 @@ TEST(GoldenMessages, that_are_no_changes_of_rows) {
                           R"({"status":"END","id":"571:53195829","event_count":2,)"
                           R"("data_collections":[{"data_collection":"a.b","event_count":2}],)"
                           R"("ts_ms":1486500577691})");
+  EXPECT_EQ(words_of(end), "transaction");
   EXPECT_TRUE(end->transaction.is_end);
   EXPECT_EQ(end->transaction.events, 2U);
+  const auto wrapped = decode(R"({"schema":{"type":"struct"},"payload":{"id":"571:53195829"}})",
+                              R"({"schema":{"type":"struct"},"payload":{"status":"END",)"
+                              R"("id":"571:53195829","event_count":2,"data_collections":[],)"
+                              R"("ts_ms":1486500577691}})");
+  EXPECT_EQ(words_of(wrapped), "transaction");
+  EXPECT_EQ(wrapped->transaction.events, 2U);
 
   const auto altered =
       decode(R"({"databaseName":"inventory"})",
@@ -228,6 +257,74 @@ TEST(GoldenMessages, that_are_no_changes_of_rows) {
 
 // The members and values are those of Debezium's Notification, and of the two services that make
 // them.
+// MySQL has 16 bytes for it as UUID_TO_BIN() gives them, or with 1 as its second argument.
+TEST(GoldenMessages, of_uuids_in_binary_columns) {
+  const std::string uuid = "6ccd780c-baba-1026-9564-5b8c656024db";
+  const auto text = [](Connector connector, std::string_view base64, bool is_swapped) {
+    Column id = column("id", ValueType::uuid);
+    id.swaps_uuids = is_swapped;
+    const bool is_oracle = connector == Connector::oracle;
+    Wanted wanted = one_table({id}, is_oracle ? "CUSTOMERS" : "customers");
+    wanted.tables[0].reads_key = true;
+    Decoder decoder(wanted);
+    const std::string place = is_oracle ? R"("scn":"1","commit_scn":"2","rs_id":"1.2.3","ssn":0)"
+                                        : R"("gtid":null,"file":"bin.1","pos":4,"row":0)";
+    const std::string field = R"({"type":"bytes","optional":false,"field":"id"})";
+    const std::string row = R"({"id":")" + std::string(base64) + R"("})";
+    const auto change = decoder.decode(
+        {.key = key_with_schema(field, row),
+         .value = with_schema(field, envelope_of("d", row, "null", source_of(connector, place)))});
+    EXPECT_TRUE(change) << change.error().what;
+    EXPECT_EQ(words_of(change->before), words_of(change->key));
+    return words_of(change->before);
+  };
+  for (const Connector connector : {Connector::mysql, Connector::mariadb, Connector::oracle}) {
+    EXPECT_EQ(text(connector, "bM14DLq6ECaVZFuMZWAk2w==", false), uuid);
+  }
+  EXPECT_EQ(text(Connector::mysql, "ECa6umzNeAyVZFuMZWAk2w==", true), uuid);
+}
+
+TEST(GoldenMessages, of_a_primary_key_that_changes) {
+  struct Connected {
+    Connector connector;
+    std::string place;
+    std::string at;
+  };
+  for (const Connected& each : std::initializer_list<Connected>{
+           {Connector::mysql,
+            R"("gtid":null,"file":"mysql-bin.000003","pos":484,"row":0)",
+            " at mysql shop mysql-bin.000003 484 0"},
+           {Connector::mariadb,
+            R"("gtid":"0-1-7","file":"mysql-bin.000003","pos":484,"row":0)",
+            " at mariadb shop mysql-bin.000003 484 0"},
+           {Connector::postgresql,
+            R"("sequence":"[\"24023119\",\"24023128\"]","lsn":24023128)",
+            " at postgresql shop 0/16E904F 0/16E9058"},
+           {Connector::sqlserver,
+            R"("change_lsn":"27:758:3","commit_lsn":"27:758:5","event_serial_no":1)",
+            " at sqlserver shop testDB 00000027:00000758:0005 00000027:00000758:0003 1"},
+           {Connector::oracle,
+            R"("scn":"2122185","commit_scn":"2122190","rs_id":"0x2a.1b42.0010","ssn":1)",
+            " at oracle shop 2122190 2122185 00002a.00001b42.0010 1"}}) {
+    const bool is_oracle = each.connector == Connector::oracle;
+    Wanted wanted =
+        one_table({column("id", ValueType::uint64)}, is_oracle ? "CUSTOMERS" : "customers");
+    wanted.tables[0].reads_key = true;
+    const std::string source = source_of(each.connector, each.place);
+    const std::string before = R"({"id":1004})";
+    const std::string after = R"({"id":1005})";
+    expect(wanted,
+           {{"a delete",
+             envelope_of("d", before, "null", source),
+             "remove 0 (1004) key (1004)" + each.at},
+            {"its tombstone", "", "tombstone 0 key (1004)"},
+            {"a create",
+             envelope_of("c", "null", after, source),
+             "create 0 to (1005) key (1005)" + each.at,
+             after}});
+  }
+}
+
 TEST(GoldenMessages, that_notify_of_snapshots) {
   Decoder decoder(customers());
   const auto words =

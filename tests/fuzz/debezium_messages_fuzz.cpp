@@ -33,6 +33,7 @@ Wanted wanted() {
                       .reads_key = true},
                      {.name = "t", .columns = {column("d", ValueType::date)}},
                      {.name = "CUSTOMERS", .columns = {column("ID", ValueType::int64), price}},
+                     {.name = "u", .columns = {column("b", ValueType::uuid)}, .reads_key = true},
                      {.name = "b", .columns = {column("b", ValueType::bytea)}, .reads_key = true}}};
 }
 

@@ -101,6 +101,7 @@ std::expected<TablePlan, std::string> plan_of(const Target& target,
   TablePlan plan{.ns = target.ns, .table = table};
   plan.wanted = place_of(tables, TRY(table_named(table, settings.connector)));
   std::vector<debezium::Column>& columns = tables[plan.wanted].columns;
+  const std::size_t known = columns.size();  // to other namespaces
   const auto& placeholders = target.keyspace.templates(target.ns).front().placeholders();
   const config::SourceTable& source = target.settings.source;
   std::string definition = published_definition(target) + table;
@@ -118,6 +119,19 @@ std::expected<TablePlan, std::string> plan_of(const Target& target,
     const std::size_t place = place_of(columns, source.where.columns()[i], &debezium::Column::name);
     columns[place].is_compared = columns[place].is_compared || source.where.use_of(i).compares();
     plan.condition.push_back(place);
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    debezium::Column as_here = columns[i];
+    as_here.swaps_uuids = source.uuids == config::UuidOrder::swapped;
+    if (const auto type = source.types.find(as_here.name); type != source.types.end()) {
+      as_here.declared = debezium::declared_type(type->second);
+      text::put_text(definition, type->second);
+    }
+    if (i < known && (as_here.swaps_uuids != columns[i].swaps_uuids ||
+                      as_here.declared != columns[i].declared)) {
+      return std::unexpected("other uuids or types than another namespace has for this table");
+    }
+    columns[i] = std::move(as_here);
   }
   plan.definition = filter::hash_of_definition(definition);
   return plan;
