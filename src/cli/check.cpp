@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <variant>
 #include <vector>
@@ -5,8 +7,10 @@
 #include <fmt/format.h>
 
 #include "app/admin_server.h"
+#include "app/load_report.h"
 #include "app/start_report.h"
 #include "app/tls_sides.h"
+#include "cli/offline_targets.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "config/password_file.h"
@@ -45,6 +49,21 @@ std::vector<std::string> missing_passwords(const config::Config& config) {
   return all;
 }
 
+// Of sources that are judged without asking anybody, as a start judges them.
+std::vector<std::string> refused(const config::Config& config, const app::Guests& guests) {
+  std::vector<std::string> all;
+  OfflineTargets targets(config);
+  for (const config::Source& source : config.sources) {
+    const source::SourceKind& kind = guests.kind_of(source);
+    if (kind.checks_settings_alone) {
+      std::ranges::move(app::Refusals(kind.check(source, targets.targets(source.name), {}))
+                            .sentences(source.name),
+                        std::back_inserter(all));
+    }
+  }
+  return all;
+}
+
 std::string verdict(const config::Config& config, bool lacks_passwords) {
   if (app::guards_nothing(config)) {
     return "valid, but guards nothing: it defines no namespaces and no filters";
@@ -72,6 +91,7 @@ int Check::run(const app::Guests& guests) const {
   if (auto words = app::refusal(read->config.admin)) {
     refusals.push_back(*std::move(words));
   }
+  std::ranges::move(refused(read->config, guests), std::back_inserter(refusals));
   if (!refusals.empty()) {
     return report(config.path, refusals);
   }

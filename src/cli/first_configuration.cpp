@@ -71,8 +71,48 @@ void add_redis(Text& text, const Answers& answers) {
   }
 }
 
+// What is to be set in Debezium, and what no stream tells.
+void add_streams(Text& text, const Answers& answers) {
+  text.add("    connector", "--connector");
+  text.add("    topic_prefix", "--topic-prefix");
+  text.add(
+      "    # Debezium Server's application.properties needs, besides what is there:\n"
+      "    #   debezium.source.skipped.operations=none   (or TRUNCATE is not in the stream)\n"
+      "    #   debezium.source.heartbeat.interval.ms=200\n"
+      "    #   debezium.source.heartbeat.action.query=UPDATE ... of a small table, which is "
+      "captured, "
+      "too\n"
+      "    # Without such a heartbeat all keys pass in quiet times. The table is named here.\n");
+  text.add(answer_to(answers, "--heartbeat-table").empty() ? "    #heartbeat_table"
+                                                           : "    heartbeat_table",
+           "--heartbeat-table");
+  text.add(
+      "    # trust_lag: you answer for clocks of guard and database that agree within a fraction "
+      "of "
+      "max_lag.\n");
+  text.add("    freshness", "--freshness");
+  text.add(
+      "    # Rows are known when Debezium's snapshot has been read, which must still be in the "
+      "stream; "
+      "their number is\n"
+      "    # not known before.\n"
+      "    # If the database compares texts byte by byte, which no stream tells, keys may have "
+      "{column} instead of {column|ci}.\n"
+      "    #binary_texts: false\n");
+  if (answer_to(answers, "--connector") == "postgresql") {
+    text.add(
+        "    # If the tables have REPLICA IDENTITY FULL, which no stream tells, `where` may be "
+        "used.\n"
+        "    #whole_rows: false\n");
+  }
+}
+
 void add_source(Text& text, const Answers& answers) {
   const std::string type = answer_to(answers, "--type");
+  if (type == "debezium") {
+    add_streams(text, answers);
+    return;
+  }
   if (type != "mysql" && type != "postgres") {
     text.add_file("    path", "--path");
     return;

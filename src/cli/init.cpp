@@ -33,6 +33,7 @@
 #include "source/row_lookup.h"
 #include "source/source_kind.h"
 #include "text/printable.h"
+#include "text/try.h"
 #include "upstream/not_allowed.h"
 
 namespace cuckooguard::cli {
@@ -54,6 +55,20 @@ std::string set_user(const config::Upstream& redis) {
       user.empty() ? "guard" : user,
       upstream::kControlRights);
 }
+
+// For sources whose tables Redis tells.
+class RedisOfInit final : public source::RedisSession {
+ public:
+  explicit RedisOfInit(RedisCall redis) : redis_(std::move(redis)) {}
+
+  using RedisSession::ask;
+  Answer ask(std::span<const std::string_view> command) override {
+    return redis_.call({command.begin(), command.end()});
+  }
+
+ private:
+  RedisCall redis_;
+};
 
 std::vector<std::string> log_in(RedisCall& connection, const config::Upstream& redis) {
   const auto& [user, password, password_file] = redis.control;
@@ -138,7 +153,8 @@ constexpr std::array kAboutRedis{
 constexpr std::array kAboutType{
     Question{"--type",
              "TYPE",
-             "Where the rows are stored: mysql (also for MariaDB), postgres, sqlite or file"}};
+             "Where the rows are stored: mysql (also for MariaDB), postgres, sqlite or file; or "
+             "debezium: what Debezium Server writes into this Redis"}};
 constexpr const char* kPostgresAddress = "127.0.0.1:5432";
 constexpr std::array kAboutServer{
     Question{"--database-address", "ADDRESS", "Address of the database server", "127.0.0.1:3306"},
@@ -149,6 +165,19 @@ constexpr std::array kAboutSchema{
     Question{"--schema", "NAME", "Schema that contains the tables", "public"}};
 constexpr std::array kAboutFile{
     Question{"--path", "FILE", "Path of the SQLite database, or of the file of values"}};
+constexpr std::array kAboutStreams{
+    Question{"--connector",
+             "NAME",
+             "Debezium connector: mysql, mariadb, postgresql, sqlserver or oracle"},
+    Question{"--topic-prefix", "PREFIX", "Its topic.prefix, with which the names of streams begin"},
+    Question{"--heartbeat-table",
+             "TABLE",
+             "Table that its heartbeat.action.query writes (empty: none yet)",
+             ""},
+    Question{"--freshness",
+             "none|trust_lag",
+             "trust_lag: the clocks of this machine and the database agree, and there is a "
+             "heartbeat.action.query; none: not so"}};
 constexpr std::array kAboutTable{
     Question{"--table", "TABLE", "Table whose rows the Redis keys are built from"}};
 constexpr std::array kAboutKeys{
@@ -166,6 +195,9 @@ struct Unanswered : std::runtime_error {
 };
 
 std::vector<Question> questions_about(std::string_view type) {
+  if (type == "debezium") {
+    return {kAboutStreams.begin(), kAboutStreams.end()};
+  }
   if (type != "mysql" && type != "postgres") {
     return {kAboutFile.begin(), kAboutFile.end()};
   }
@@ -240,10 +272,10 @@ class Interview {
     const auto source = wanted.choose(*config, "a database", [](const config::Source& each) {
       return source::is_of<config::MysqlSource>(each) ||
              source::is_of<config::PostgresSource>(each) ||
-             source::is_of<config::SqliteSource>(each);
+             source::is_of<config::SqliteSource>(each) ||
+             source::is_of<config::DebeziumSource>(each);
     });
-    auto tables =
-        source ? guests_.kind_of(**source).list_tables(**source) : std::unexpected(source.error());
+    auto tables = source ? tables_of(config->upstream, **source) : std::unexpected(source.error());
     if (!tables) {
       fmt::print(stderr, "cuckooguard: {}\n", tables.error());
       return kExitFailure;
@@ -343,7 +375,8 @@ class Interview {
         table->placeholders().empty()) {
       return std::nullopt;
     }
-    return table->name + ":" + table->placeholders();
+    const std::size_t schema = table->name.rfind('.') + 1;  // none: 0
+    return table->name.substr(schema) + ":" + table->placeholders();
   }
 
   // A line of the terminal.
@@ -431,13 +464,23 @@ class Interview {
       return words;
     }
     const config::Source& source = config->sources.front();
-    auto tables = guests_.kind_of(source).list_tables(source);
+    auto tables = tables_of(config->upstream, source);
     if (!tables) {
       return {tables.error()};
     }
     tables_ = *std::move(tables);
     const auto refusals = guests_.kind_of(source).check(source, {}, std::chrono::steady_clock::now);
     return app::Refusals(refusals).sentences(source.name);
+  }
+
+  std::expected<std::vector<source::KeyedTable>, std::string> tables_of(
+      const config::Upstream& upstream, const config::Source& source) const {
+    const source::SourceKind& kind = guests_.kind_of(source);
+    if (kind.list_tables_in == nullptr) {
+      return kind.list_tables(source);
+    }
+    RedisOfInit redis(TRY(RedisCall::open(upstream, std::chrono::seconds(2))));
+    return kind.list_tables_in(source, redis);
   }
 
   const source::KeyedTable* chosen_table() const {
@@ -578,7 +621,7 @@ Parser Init::add(Parser app) {
     command.add_repeated(question.flag, keep, question.type, question.what);
   };
   for (const std::span<const Question> questions : std::initializer_list<std::span<const Question>>{
-           kAboutRedis, kAboutType, kAboutServer, kAboutSchema, kAboutFile}) {
+           kAboutRedis, kAboutType, kAboutServer, kAboutSchema, kAboutFile, kAboutStreams}) {
     for (const Question& question : questions) {
       const std::string flag = question.flag;
       const std::string otherwise = question.otherwise == nullptr ? "" : question.otherwise;

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -30,8 +31,11 @@ PlannedTable planned(const source::Target& target,
       .table = size.table,
       .rows = size.rows,
       .is_estimate = size.is_estimate,
-      .is_size_unknown = size.is_size_unknown,
+      .why_unknown = size.why_unknown,
       .sizing = source::load_sizing(target.settings.filter, tables, size.rows, size.deletes)};
+  if (!size.why_unknown.empty()) {
+    return table;
+  }
   table.steady = size.bytes.value_or(table.sizing.bytes());
   if (size.deletes == filter::DeleteMode::exact) {
     table.steady += filter::ExactCounts::bytes_for(table.sizing.capacity());
@@ -120,7 +124,7 @@ void plan_source(const source::SourceKind& kind,
                  Plan& plan) {
   std::vector<PlannedTable> tables;
   app::Refusals refusals;
-  if (kind.is_server) {
+  if (kind.is_server || kind.checks_settings_alone) {
     refusals = app::Refusals(kind.check(source, targets, std::chrono::steady_clock::now));
   }
   for (const source::Target& target : targets) {
@@ -216,12 +220,12 @@ Plan make_plan(const config::Config& config, const app::Guests& guests) {
 std::string describe(const Plan& plan, unsigned guards) {
   std::vector<Cells> rows{{"namespace", "table", "rows", "bits/row", "steady", "at rebuild"}};
   bool has_estimates = false;
-  bool has_unknown = false;
+  std::set<std::string_view> unknown;
   for (const PlannedTable& table : plan.tables) {
     has_estimates = has_estimates || table.is_estimate;
-    has_unknown = has_unknown || table.is_size_unknown;
     const std::string name = table.table.empty() ? "-" : table.table;
-    if (table.is_size_unknown) {
+    if (!table.why_unknown.empty()) {
+      unknown.insert(table.why_unknown);
       rows.push_back({table.ns, name, "?", "-", "?", "?"});
       continue;
     }
@@ -237,10 +241,8 @@ std::string describe(const Plan& plan, unsigned guards) {
   if (has_estimates) {
     text += "~ marks the server's own estimate, which may be far off shortly after its start.\n";
   }
-  if (has_unknown) {
-    text +=
-        "? marks filters that are in Redis: their size is not known here and not included in the "
-        "sum.\n";
+  for (const std::string_view why : unknown) {
+    text += fmt::format("? marks {}. They are not included in the sum.\n", why);
   }
   text +=
       fmt::format("In addition, up to {} for keys written through the guard (overlay.max_keys).\n",

@@ -32,7 +32,7 @@ struct PlannedTable {
   std::string table;  // empty: a file
   std::uint64_t rows = 0;
   bool is_estimate = false;
-  bool is_size_unknown = false;  // but to Redis, where the filter is; what follows says nothing
+  std::string_view why_unknown{};  // not empty: what follows says nothing
   filter::Sizing sizing{};
   std::uint64_t steady = 0;   // bytes
   std::uint64_t rebuild = 0;  // bytes, at most

@@ -1,7 +1,15 @@
 #include "debezium/connect_schema.h"
 
+#include <array>
+
+#include "keyspace/canonical_text.h"
+#include "text/ascii.h"
+#include "text/number.h"
+
 namespace cuckooguard::debezium {
 namespace {
+
+using keyspace::ValueType;
 
 // What is asked of one of a struct's fields, and of its own fields if it is a struct.
 struct Field {
@@ -72,7 +80,77 @@ Trouble for_each_field(Document& document, Document::Index fields, const Visit& 
   });
 }
 
+// The first that the type serves.
+std::optional<ValueType> placeholder_for(const std::string& name,
+                                         const ColumnType& type,
+                                         Connector connector) {
+  constexpr std::array kOfTexts{ValueType::text, ValueType::text_ci};
+  constexpr std::array kOthers{ValueType::int64,
+                               ValueType::numeric,
+                               ValueType::text,
+                               ValueType::uuid,
+                               ValueType::date,
+                               ValueType::bytea};
+  const bool is_text = type.encoding == Encoding::text || type.encoding == Encoding::label;
+  for (const ValueType each :
+       is_text ? std::span<const ValueType>(kOfTexts) : std::span<const ValueType>(kOthers)) {
+    if (!unsuitable(Column{.name = name, .placeholders = {each}}, type, connector)) {
+      return each;
+    }
+  }
+  return std::nullopt;
+}
+
+// Of a value without a schema.
+std::optional<ValueType> placeholder_for(const Json& json) {
+  if (json.kind == Json::Kind::number && text::number_of<std::int64_t>(json.text)) {
+    return ValueType::int64;
+  }
+  const bool is_uuid = json.kind == Json::Kind::string &&
+                       keyspace::is_canonical(ValueType::uuid, text::lower_case(json.text));
+  return is_uuid ? std::optional(ValueType::uuid) : std::nullopt;
+}
+
 }  // namespace
+
+std::expected<std::vector<KeyColumn>, std::string> key_columns(std::string_view key,
+                                                               Connector connector) {
+  Document document;
+  std::optional<Document::Index> schema;
+  bool has_payload = false;
+  std::vector<KeyColumn> columns;
+  Document::Index root = 0;
+  Trouble trouble = document.open(key);
+  if (trouble == nullptr) {
+    trouble = document.for_each_member(root, [&](Name name, Document::Index& value) {
+      if (is(name, "schema") && document.at(value) == '{') {
+        schema = value;
+      }
+      has_payload = has_payload || is(name, "payload");
+      Json json;
+      const Trouble wrong = document.read(value, json);
+      columns.push_back(
+          {.name = std::string(document.text_of(name)), .placeholder = placeholder_for(json)});
+      return wrong;
+    });
+  }
+  if (trouble == nullptr && schema && has_payload) {
+    columns.clear();
+    Field row;
+    trouble = read_field(document, *schema, row);
+    if (trouble == nullptr && row.fields) {
+      trouble = for_each_field(document, *row.fields, [&](const Field& field) {
+        std::string name(field.field);
+        const auto type = type_of(Column{.name = name}, field.type);
+        columns.push_back({.name = name, .placeholder = placeholder_for(name, *type, connector)});
+      });
+    }
+  }
+  if (trouble != nullptr) {
+    return std::unexpected(trouble);
+  }
+  return columns;
+}
 
 ColumnPlans plans_without_schema(std::span<const Column> columns, Connector connector) {
   ColumnPlans plans;

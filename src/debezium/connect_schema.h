@@ -17,6 +17,17 @@
 
 namespace cuckooguard::debezium {
 
+// A column of a key, for somebody who begins with its table.
+struct KeyColumn {
+  std::string name;
+  // That it may serve. Nothing: none, or a message without a schema does not say what it is.
+  std::optional<keyspace::ValueType> placeholder{};
+};
+
+// Of a message's key, with or without its schema.
+std::expected<std::vector<KeyColumn>, std::string> key_columns(std::string_view key,
+                                                               Connector connector);
+
 // How one column's values are read.
 struct ColumnPlan {
   bool is_there = false;  // else the schema has no such column

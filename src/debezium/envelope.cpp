@@ -379,7 +379,7 @@ class Shape {
     bool has_schema = false;
     const Trouble trouble =
         document.for_each_member(object, [&](Name name, Document::Index& value) {
-          shape_.append(shape_.back() == '{' ? "" : ",").append(plain(text_of(document, name)));
+          shape_.append(shape_.back() == '{' ? "" : ",").append(plain(document.text_of(name)));
           has_schema = has_schema || is(name, "schema");
           const bool is_row = level != Level::row && has_op_ &&
                               (is(name, "before") || is(name, "after") || is(name, "source"));
@@ -395,15 +395,6 @@ class Shape {
         });
     shape_ += trouble == nullptr ? "}" : kMore;
     return trouble;
-  }
-
-  static std::string_view text_of(const Document& document, Name name) {
-    const std::string_view rest(name, std::min(document.left(name), kNameBytesMax));
-    std::size_t end = 0;
-    while (end < rest.size() && rest[end] != '"') {
-      end += rest[end] == '\\' ? 2 : 1;
-    }
-    return rest.substr(0, end);
   }
 
   static std::string plain(std::string_view name) {

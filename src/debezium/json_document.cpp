@@ -130,6 +130,15 @@ Trouble Document::open(std::string_view text) {
   return nullptr;
 }
 
+std::string_view Document::text_of(Name name) const {
+  const std::string_view rest(name, left(name));
+  std::size_t end = 0;
+  while (end < rest.size() && rest[end] != '"') {
+    end += rest[end] == '\\' ? 2 : 1;
+  }
+  return rest.substr(0, end);
+}
+
 Trouble Document::unescape(std::string_view& text) {
   if (!text.contains('\\')) {
     return nullptr;

@@ -142,6 +142,8 @@ class Document {
   // A value's own bytes.
   Trouble read_raw(Index value, std::string_view& text);
 
+  // As it stands, with its escapes.
+  std::string_view text_of(Name name) const;
   // How many bytes may be read from here.
   std::size_t left(Name name) const {
     return static_cast<std::size_t>(buffer_.get() + bytes_ + kPaddingBytes - name);

@@ -265,7 +265,7 @@ struct TableSize {
   bool is_estimate = false;
   filter::DeleteMode deletes = filter::DeleteMode::deferred;
   std::optional<std::uint64_t> bytes{};  // of a filter that is there already
-  bool is_size_unknown = false;          // of such a one: to nobody but Redis
+  std::string_view why_unknown{};        // nothing else is known of it; static
 };
 
 template <typename Settings>
@@ -279,6 +279,8 @@ struct SourceKind {
   // A server that others change meanwhile: a start asks for grants and settings, and tables are
   // read one after the other.
   bool is_server = false;
+  // check() opens nothing: it judges the configuration alone.
+  bool checks_settings_alone = false;
   // Two of these settings cannot run at once, not even while a reload replaces one by the other.
   bool (*runs_alone)(const config::Source& settings) = [](const config::Source& /*settings*/) {
     return false;
@@ -311,6 +313,9 @@ struct SourceKind {
   // sentence: it cannot be opened, and the SQL for an account that could.
   std::expected<std::vector<KeyedTable>, std::string> (*list_tables)(
       const config::Source& settings);
+  // The same of a kind whose tables the guard's own Redis tells of; null: list_tables.
+  std::expected<std::vector<KeyedTable>, std::string> (*list_tables_in)(
+      const config::Source& settings, RedisSession& redis) = nullptr;
 };
 
 // `settings` are copied.

@@ -81,6 +81,29 @@ TEST(FirstConfiguration, is_one_for_each_type_and_after_each_part) {
   EXPECT_EQ(parsed(first_configuration(answers)).namespaces.at(0).name, "values");
 }
 
+TEST(FirstConfiguration, of_streams_says_what_debezium_needs) {
+  Answers answers = kOfMysql;
+  answers["--type"] = "debezium";
+  answers["--connector"] = "postgresql";
+  answers["--topic-prefix"] = "my shop";
+  answers["--freshness"] = "trust_lag";
+  answers["--table"] = "public.users";
+  const std::string without = first_configuration(answers);
+  EXPECT_THAT(without, HasSubstr("\n    #heartbeat_table: \"\"\n"));
+  EXPECT_THAT(without, HasSubstr("debezium.source.skipped.operations=none"));
+  EXPECT_THAT(without, HasSubstr("#whole_rows"));
+  answers["--heartbeat-table"] = "public.beat";
+  const config::Config config = parsed(first_configuration(answers));
+  EXPECT_EQ(std::get<config::DebeziumSource>(config.sources.at(0).kind),
+            (config::DebeziumSource{.connector = config::StreamConnector::postgresql,
+                                    .topic_prefix = "my shop",
+                                    .heartbeat_table = "public.beat",
+                                    .freshness = config::StreamFreshness::trust_lag}));
+  EXPECT_EQ(config.namespaces.at(0).name, "public_users");
+  answers["--connector"] = "mysql";
+  EXPECT_THAT(first_configuration(answers), Not(HasSubstr("whole_rows")));
+}
+
 TEST(FirstConfiguration, has_no_secret_whatever_is_answered) {
   for (const std::string_view not_a_variable :
        {"$hunter2", "${A:-hunter2}", "${A}hunter2", "${A}${hunter2}", "${hunter-2}", "${"}) {

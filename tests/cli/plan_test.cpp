@@ -111,7 +111,31 @@ TEST_F(Planned, of_a_filter_in_redis_it_is_not_said_that_it_takes_nothing) {
   EXPECT_THAT(text(""), testing::ContainsRegex("\nseen +- +\\? +- +\\? +\\?\n"));
   EXPECT_THAT(text(""),
               HasSubstr("\n"
-                        "? marks filters that are in Redis"));
+                        "? marks filters that are in Redis, which knows their size. They are not"));
+}
+
+TEST_F(Planned, of_what_debezium_writes_the_rows_are_not_known_before_they_are_read) {
+  const auto plan = [](const std::string& more) {
+    return make_plan(
+        config::testing::config_of(
+            "sources: { changes: { type: debezium, connector: mysql, topic_prefix: "
+            "shop, " +
+            more +
+            " } }\n"
+            "namespaces: { items: { keys: 'item:{id}', source: { from: changes, table: "
+            "a.b } } }\n"),
+        guests::program().guests);
+  };
+  const Plan good = plan("freshness: trust_lag");
+  EXPECT_THAT(good.failures, ElementsAre());
+  EXPECT_EQ(good.steady, 0U) << "nothing is said of it";
+  EXPECT_THAT(describe(good), testing::ContainsRegex("\nitems +a.b +\\? +- +\\? +\\?\n"));
+  EXPECT_THAT(describe(good), HasSubstr("? marks tables whose rows are known when Debezium's"));
+  EXPECT_THAT(plan("freshness: none").failures,
+              ElementsAre(HasSubstr("source changes, namespace items: nothing in Debezium's")));
+  EXPECT_THAT(plan("freshness: trust_lag, heartbeat_table: beat").failures,
+              ElementsAre(HasSubstr("source changes: heartbeat_table: table beat: tables of this "
+                                    "source are named as in their topics")));
 }
 
 TEST_F(Planned, what_cannot_be_asked_is_named_and_the_rest_is_there) {

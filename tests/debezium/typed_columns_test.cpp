@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "debezium/connect_schema.h"
 #include "debezium/decoder.h"
 #include "made_messages.h"
 
@@ -127,6 +128,43 @@ TEST(TypedColumns, become_the_text_of_keys) {
     ASSERT_TRUE(change) << change.error().what << "\n" << value;
     EXPECT_EQ(words_of(change->after), row.text) << name_of(row.connector) << " " << row.field;
   }
+}
+
+std::string key_columns_in(std::string_view key, Connector connector = Connector::mysql) {
+  const auto columns = key_columns(key, connector);
+  if (!columns) {
+    return "refused: " + columns.error();
+  }
+  std::string all;
+  for (const KeyColumn& column : *columns) {
+    all += column.placeholder
+               ? keyspace::Placeholder{.name = column.name, .type = *column.placeholder}.text()
+               : column.name;
+  }
+  return all;
+}
+
+TEST(TypedColumns, of_a_key_are_listed_with_what_they_may_serve) {
+  const std::string fields =
+      R"({"type":"int64","field":"id"},{"type":"string","field":"n\u0061me"},)"
+      R"({"type":"string","name":"io.debezium.data.Uuid","field":"u"},)"
+      R"({"type":"int32","name":"io.debezium.time.Date","field":"d"},)"
+      R"({"type":"bytes","name":"org.apache.kafka.connect.data.Decimal","parameters":{"scale":"2"},)"
+      R"("field":"n"},{"type":"bytes","field":"b"},{"type":"double","field":"f"})";
+  const std::string key = key_with_schema(fields, "{}");
+  EXPECT_EQ(key_columns_in(key, Connector::mysql),
+            "{id:int64}{name|ci}{u:uuid}{d:date}{n:int64}{b}f");
+  EXPECT_EQ(key_columns_in(key, Connector::postgresql),
+            "{id:int64}{name}{u:uuid}{d:date}{n:numeric}{b:bytea}f");
+  EXPECT_EQ(key_columns_in(key, Connector::oracle),
+            "{id:int64}{name}{u:uuid}d{n:numeric}{b:uuid}f");
+  EXPECT_EQ(
+      key_columns_in(R"({"id":7,"u":"0B3AB9A2-0000-4000-8000-000000000001","s":"a","n":1.5})"),
+      "{id:int64}{u:uuid}sn");
+  EXPECT_EQ(key_columns_in(R"({"schema":1,"payload":2})"), "{schema:int64}{payload:int64}");
+  EXPECT_EQ(key_columns_in("{}"), "");
+  EXPECT_EQ(key_columns_in(R"({"id":)"), "refused: a message is not valid JSON");
+  EXPECT_EQ(key_columns_in(""), "refused: a message is not valid JSON");
 }
 
 TEST(TypedColumns, are_read_of_keys_by_the_key_s_own_schema) {

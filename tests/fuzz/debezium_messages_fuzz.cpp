@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "debezium/connect_schema.h"
 #include "debezium/decoder.h"
 #include "debezium/envelope.h"
 #include "debezium/made_messages.h"
@@ -86,6 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         .key = key.empty() ? std::nullopt : std::optional<std::string_view>(key),
         .value = value == "-" ? std::nullopt : std::optional<std::string_view>(value)};
     const std::string first = touched(kept.decode(message, 0));
+    (void)key_columns(key, Connector::oracle);
     check(shape_of(message).size() <= kShapeBytesMax);
     // A tombstone's key is read as the last connector wrote them, which a fresh decoder does not
     // know.

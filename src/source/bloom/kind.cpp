@@ -64,8 +64,10 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
     return std::vector{TableSize{.table = "", .bytes = stamp.bytes}};
   }
   // A filter of RedisBloom's says itself how large it is.
-  return std::vector{
-      TableSize{.table = "", .bytes = (bloom.bits + 7) / 8, .is_size_unknown = bloom.bits == 0}};
+  return std::vector{TableSize{
+      .table = "",
+      .bytes = (bloom.bits + 7) / 8,
+      .why_unknown = bloom.bits == 0 ? "filters that are in Redis, which knows their size" : ""}};
 }
 
 std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::Source& settings) {

@@ -2,13 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <set>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 
 #include "config/table_pattern.h"
+#include "debezium/connect_schema.h"
+#include "debezium/stream_entry.h"
 #include "filter/filter_file.h"
 #include "source/publication.h"
 #include "source/storage_directory.h"
@@ -25,6 +31,12 @@ using config::StreamConnector;
 
 constexpr std::chrono::nanoseconds kPollMost = std::chrono::milliseconds(100);
 constexpr int kPollsPerMaxLag = 10;
+constexpr std::size_t kStreamsListed = 1024;
+constexpr std::string_view kRightsToList = "+scan +xread +xinfo|stream +multi +exec";
+// Measured with the default false_positive_rate: filter and exact counts.
+constexpr std::string_view kWhyUnknown =
+    "tables whose rows are known when Debezium's snapshot has been read: allow for about 15 bytes "
+    "a row, and twice that while a filter grows";
 
 const config::DebeziumSource& own(const config::Source& settings) {
   return std::get<config::DebeziumSource>(settings.kind);
@@ -177,6 +189,11 @@ std::expected<FollowerSettings, std::vector<Refusal>> plans_of(const config::Sou
                    "write a heartbeat into the database (heartbeat.action.query)"});
     }
   }
+  if (!settings.heartbeat_table.empty()) {
+    if (auto table = table_named(settings.heartbeat_table, settings.connector); !table) {
+      refusals.push_back({.what = "heartbeat_table: " + std::move(table.error())});
+    }
+  }
   if (!refusals.empty()) {
     return std::unexpected(std::move(refusals));
   }
@@ -217,12 +234,114 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
   std::vector<TableSize> sizes;
   sizes.reserve(target.settings.source.tables.size());
   for (const std::string& table : target.settings.source.tables) {
-    sizes.push_back(
-        {.table = table, .deletes = filter::DeleteMode::exact, .is_size_unknown = true});
+    sizes.push_back({.table = table, .why_unknown = kWhyUnknown});
   }
   return sizes;
 }
 
+// As SCAN takes it for itself.
+std::string escaped(std::string_view text) {
+  std::string pattern;
+  for (const char c : text) {
+    pattern.append(std::string_view("*?[]^\\").contains(c) ? "\\" : "").append(1, c);
+  }
+  return pattern;
+}
+
+// NOPERM, with what would mend it.
+std::string in_words(const resp::Value& error, const config::DebeziumSource& settings) {
+  return error.text.starts_with("NOPERM")
+             ? fmt::format(
+                   "{}\nGive the guard's user what it needs (instead of guard its name, or "
+                   "default):\n  ACL SETUSER guard ~{}.* {}",
+                   error.text,
+                   settings.topic_prefix,
+                   kRightsToList)
+             : error.text;
+}
+
+std::expected<resp::Value, std::string> ask(RedisSession& redis,
+                                            std::initializer_list<std::string_view> command,
+                                            const config::DebeziumSource& settings) {
+  auto reply = TRY(redis.ask(command));
+  return reply.is_error() ? std::unexpected(in_words(reply, settings))
+                          : std::expected<resp::Value, std::string>(std::move(reply));
+}
+
+// Those that may have a table's changes, in order.
+std::expected<std::set<std::string>, std::string> streams_in(
+    RedisSession& redis, const config::DebeziumSource& settings) {
+  std::set<std::string> streams;
+  const std::string pattern = escaped(settings.topic_prefix) + ".*";
+  std::string cursor = "0";
+  do {
+    auto reply = TRY(ask(
+        redis, {"SCAN", cursor, "MATCH", pattern, "COUNT", "1000", "TYPE", "stream"}, settings));
+    if (reply.list.size() != 2) {
+      return std::unexpected("Redis's reply to SCAN is not understood");
+    }
+    cursor = reply.list[0].text;
+    for (resp::Value& stream : reply.list[1].list) {
+      streams.insert(std::move(stream.text));
+    }
+  } while (cursor != "0" && streams.size() < kStreamsListed);
+  return streams;
+}
+
+// By the key of the first message that is there; without one, its columns are not known.
+std::expected<std::vector<std::string>, std::string> primary_key_in(
+    RedisSession& redis, const std::string& stream, const config::DebeziumSource& settings) {
+  const auto reply = TRY(ask(redis, {"XREAD", "COUNT", "1", "STREAMS", stream, "0"}, settings));
+  std::vector<std::string_view> fields;
+  // [[stream, [[id, fields]]]]
+  const resp::Value* entry = &reply;
+  for (const std::size_t place : {0U, 1U, 0U, 1U}) {
+    if (place >= entry->list.size()) {
+      return {};
+    }
+    entry = &entry->list[place];
+  }
+  std::ranges::transform(entry->list, std::back_inserter(fields), &resp::Value::text);
+  const auto message = message_of(fields, debezium::NullWords{});
+  const auto columns = message && message->key
+                           ? debezium::key_columns(*message->key, connector_of(settings.connector))
+                           : std::vector<debezium::KeyColumn>();
+  std::vector<std::string> placeholders;
+  for (const debezium::KeyColumn& column : columns.value_or(std::vector<debezium::KeyColumn>())) {
+    const std::string text =
+        column.placeholder
+            ? keyspace::Placeholder{.name = column.name, .type = *column.placeholder}.text()
+            : "";
+    placeholders.push_back(keyspace::KeyTemplate::parse("key:" + text) ? text : "");
+  }
+  return placeholders;
+}
+
+std::expected<std::vector<KeyedTable>, std::string> list_tables_in(const config::Source& source,
+                                                                   RedisSession& redis) {
+  const config::DebeziumSource& settings = own(source);
+  if (settings.db != 0) {
+    TRY(ask(redis, {"SELECT", std::to_string(settings.db)}, settings));
+  }
+  std::vector<KeyedTable> tables;
+  for (const std::string& stream : TRY(streams_in(redis, settings))) {
+    std::string name = stream.substr(settings.topic_prefix.size() + 1);
+    if (table_named(name, settings.connector)) {
+      tables.push_back(
+          {.name = std::move(name), .primary_key = TRY(primary_key_in(redis, stream, settings))});
+    }
+  }
+  if (tables.empty()) {
+    return std::unexpected(
+        fmt::format("Redis has no stream {}.{}: start Debezium Server first, so that its snapshot "
+                    "is there, and compare debezium.source.topic.prefix",
+                    settings.topic_prefix,
+                    form_of(settings.connector)));
+  }
+  return tables;
+}
+
+// As of any kind; list_tables_in() has them.
 std::expected<std::vector<KeyedTable>, std::string> list_tables(
     const config::Source& /*settings*/) {
   return {};
@@ -232,9 +351,11 @@ std::expected<std::vector<KeyedTable>, std::string> list_tables(
 
 constexpr SourceKind kKind{.name = "debezium",
                            .is = is_of<config::DebeziumSource>,
+                           .checks_settings_alone = true,
                            .check = check,
                            .make = make,
                            .count_rows = count_rows,
-                           .list_tables = list_tables};
+                           .list_tables = list_tables,
+                           .list_tables_in = list_tables_in};
 
 }  // namespace cuckooguard::source::stream
