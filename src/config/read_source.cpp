@@ -2,6 +2,8 @@
 #include <array>
 #include <iterator>
 #include <limits>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -30,7 +32,8 @@ constexpr auto kFollows = choices_of<Follow>({"rescan", "triggers"});
 constexpr auto kPublish = choices_of<Publish>({"off", "redis"});
 constexpr auto kConnectors =
     choices_of<StreamConnector>({"mysql", "mariadb", "postgresql", "sqlserver", "oracle"});
-constexpr auto kStreamPlaces = choices_of<StreamPlace>({"redis"});
+constexpr auto kStreamPlaces = choices_of<StreamPlace>({"redis", "kafka"});
+constexpr auto kSasl = choices_of<Sasl>({"off", "plain", "scram-sha-256", "scram-sha-512"});
 constexpr auto kStreamFreshness = choices_of<StreamFreshness>({"none", "trust_lag"});
 constexpr auto kTls = choices_of<Tls>({"off", "required", "verified"});
 
@@ -54,6 +57,14 @@ Parsed<SourceType> parse_source_type(std::string_view text) {
 Parsed<Address> parse_postgres_address(std::string_view text) {
   const bool is_host = !text.empty() && text.find_first_of(":@") == std::string_view::npos;
   return parse_address(is_host ? fmt::format("{}:{}", text, kPostgresPort) : std::string(text));
+}
+
+Parsed<Address> parse_broker(std::string_view text) {
+  auto address = parse_address(text);
+  if (address && address->is_unix()) {
+    return std::unexpected("must be host:port: Kafka's brokers have no Unix socket");
+  }
+  return address;
 }
 
 Parsed<ReplicationSlot> parse_slot(std::string_view text) {
@@ -235,19 +246,67 @@ constexpr auto kFollowedFleet =
           }
         });
 
-constexpr auto kDebezium = section_of<DebeziumSource>(
-    "sources.* of type debezium",
-    choice("from", &DebeziumSource::from, kStreamPlaces),
-    choice("connector", &DebeziumSource::connector, kConnectors).required(),
-    value("topic_prefix", &DebeziumSource::topic_prefix, parse_text).required(),
-    text("stream", &DebeziumSource::stream),
-    text("heartbeat_table", &DebeziumSource::heartbeat_table),
-    text("notifications", &DebeziumSource::notifications),
-    value("db",
-          &DebeziumSource::db,
-          bounded<int>(parse_count, 0, kDbMax, "is not a valid database number")),
-    choice("freshness", &DebeziumSource::freshness, kStreamFreshness),
-    value("binary_texts", &DebeziumSource::binary_texts, parse_bool));
+void check_debezium(const Section& section, DebeziumSource& debezium) {
+  const bool is_kafka = debezium.from == StreamPlace::kafka;
+  if (const auto refused = section.built().refusal("kafka"); refused && is_kafka) {
+    section.report(section.place_of("from"), "from: " + *refused);
+  }
+  const DebeziumSource defaults;
+  for (const auto& [key, is_given, is_of_use] :
+       std::to_array<std::tuple<std::string_view, bool, bool>>({
+           {"db", debezium.db != defaults.db, !is_kafka},
+           {"brokers", !debezium.brokers.empty(), is_kafka},
+           {"tls", debezium.tls != defaults.tls, is_kafka},
+           {"sasl", debezium.sasl != defaults.sasl, is_kafka},
+           {"whole_topics", debezium.whole_topics, is_kafka},
+       })) {
+    if (is_given && !is_of_use) {
+      section.report(
+          section.place_of(key),
+          fmt::format("{} does not apply to from: {}", key, is_kafka ? "kafka" : "redis"));
+    }
+  }
+  if (is_kafka && debezium.brokers.empty()) {
+    section.report(section.place_of("from"), "from: kafka also needs brokers");
+  }
+  for (const auto& [key, value] : std::to_array<std::pair<std::string_view, std::string_view>>(
+           {{"user", debezium.user},
+            {"password", debezium.password},
+            {"password_file", debezium.password_file}})) {
+    if (!value.empty() && debezium.sasl == Sasl::off) {
+      section.report(section.place_of(key), fmt::format("{} requires sasl", key));
+    }
+  }
+  if (debezium.sasl != Sasl::off && debezium.user.empty()) {
+    section.report(section.place_of("sasl"), "sasl requires user");
+  }
+  check_password(section, debezium);
+  check_ca_file(section, debezium);
+}
+
+constexpr auto kDebezium =
+    section_of<DebeziumSource>(
+        "sources.* of type debezium",
+        choice("from", &DebeziumSource::from, kStreamPlaces),
+        choice("connector", &DebeziumSource::connector, kConnectors).required(),
+        value("topic_prefix", &DebeziumSource::topic_prefix, parse_text).required(),
+        text("stream", &DebeziumSource::stream),
+        text("heartbeat_table", &DebeziumSource::heartbeat_table),
+        value("db",
+              &DebeziumSource::db,
+              bounded<int>(parse_count, 0, kDbMax, "is not a valid database number")),
+        list("brokers", &DebeziumSource::brokers, parse_broker),
+        choice("tls", &DebeziumSource::tls, kTls),
+        text("ca_file", &DebeziumSource::ca_file),
+        choice("sasl", &DebeziumSource::sasl, kSasl),
+        text("user", &DebeziumSource::user),
+        secret("password", &DebeziumSource::password),
+        text("password_file", &DebeziumSource::password_file),
+        value("whole_topics", &DebeziumSource::whole_topics, parse_bool),
+        choice("freshness", &DebeziumSource::freshness, kStreamFreshness),
+        value("binary_texts", &DebeziumSource::binary_texts, parse_bool),
+        value("whole_rows", &DebeziumSource::whole_rows, parse_bool))
+        .checked_by(check_debezium);
 
 constexpr std::array kOfEachType = {kSqlite.keys(),
                                     kMysql.keys(),

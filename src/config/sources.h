@@ -173,17 +173,29 @@ struct FleetSource {
 
 // Of which Debezium's messages are understood.
 enum class StreamConnector : std::uint8_t { mysql, mariadb, postgresql, sqlserver, oracle };
-enum class StreamPlace : std::uint8_t { redis };
+enum class StreamPlace : std::uint8_t { redis, kafka };
 enum class StreamFreshness : std::uint8_t { none, trust_lag };
+enum class Sasl : std::uint8_t { off, plain, scram_sha_256, scram_sha_512 };
 
-// Tables whose changes Debezium writes into streams.
+// Tables whose changes Debezium writes into streams of Redis, or topics of Kafka.
 struct DebeziumSource {
   StreamPlace from = StreamPlace::redis;
   StreamConnector connector = StreamConnector::mysql;
   std::string topic_prefix;     // a table's stream is called by it and by the table
   std::string stream;           // the one stream of all tables; empty: each has its own
   std::string heartbeat_table;  // that Debezium writes now and then; empty: none
-  int db = 0;
+  int db = 0;                   // of Redis
+  // Of Kafka.
+  std::vector<Address> brokers;  // some of them, which know the others
+  Tls tls = Tls::off;
+  std::string ca_file;  // empty: the system's
+  Sasl sasl = Sasl::off;
+  std::string user;
+  std::string password;
+  std::string password_file;  // read again when a broker cannot be reached
+  // Every row is in the topics: a snapshot was, and all that was taken out of them are older
+  // messages of the same key.
+  bool whole_topics = false;
   StreamFreshness freshness = StreamFreshness::none;
   bool binary_texts = false;  // the database takes texts for equal only if their bytes are
   std::string notifications;  // the stream or topic of Debezium's notifications; empty: none

@@ -200,11 +200,18 @@ TEST(ConfigFile, a_top_level_that_is_no_mapping_is_refused) {
 }
 
 TEST(ConfigFile, what_the_program_was_built_without_is_refused_where_it_stands) {
-  const Built built{.without = {"sqlite", "filters", "cluster", "breakdown"}};
+  const Built built{.without = {"sqlite", "kafka", "filters", "cluster", "breakdown"}};
   EXPECT_THAT(
       errors_of("sources:\n  shop: { type: sqlite, path: /shop.db }\n", {}, built),
       ElementsAre(
           "2:17: type: sqlite: this build does not include sqlite (CUCKOOGUARD_WITH_SQLITE)"));
+  EXPECT_THAT(
+      errors_of(
+          "sources:\n  cdc: { type: debezium, from: kafka, connector: mysql, topic_prefix: c, "
+          "brokers: 'k:1' }\n",
+          {},
+          built),
+      ElementsAre("2:32: from: this build does not include kafka (CUCKOOGUARD_WITH_KAFKA)"));
   EXPECT_THAT(
       errors_of("filters: { allow_reserve: 'seen:{name}' }\n", {}, built),
       ElementsAre("1:10: filters: this build does not include filters (CUCKOOGUARD_WITH_FILTERS)"));

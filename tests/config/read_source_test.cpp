@@ -138,6 +138,30 @@ TEST(ReadSource, other_names_of_databases_lead_to_what_there_is) {
   }
 }
 
+TEST(ReadSource, what_is_of_kafka_alone_is_not_of_redis) {
+  const std::string debezium = "type: debezium, connector: mysql, topic_prefix: shop, ";
+  const auto kafka = std::get<DebeziumSource>(
+      source_of(debezium + "from: kafka, brokers: ['a:1', '[::1]:2'], stream: all, tls: required, "
+                           "sasl: plain, user: guard, password: '${NOT_SET:-word}'")
+          .kind);
+  EXPECT_EQ(kafka.brokers.at(1).text(), "[::1]:2");
+  EXPECT_EQ(kafka.password, "word");
+  EXPECT_THAT(source_errors(debezium + "from: kafka"),
+              ElementsAre("2:71: from: kafka also needs brokers"));
+  EXPECT_THAT(source_errors(debezium + "from: kafka, brokers: 'unix:/k', db: 1"),
+              ElementsAre(HasSubstr("from: kafka also needs brokers"),
+                          HasSubstr("brokers: \"unix:/k\" must be host:port"),
+                          HasSubstr("db does not apply to from: kafka")));
+  EXPECT_THAT(source_errors(debezium + "brokers: 'a:1', tls: required, sasl: plain, user: guard, "
+                                       "whole_topics: true"),
+              ElementsAre(HasSubstr("brokers does not apply to from: redis"),
+                          HasSubstr("tls does not apply to from: redis"),
+                          HasSubstr("sasl does not apply to from: redis"),
+                          HasSubstr("whole_topics does not apply to from: redis")));
+  EXPECT_THAT(source_errors(debezium + "from: kafka, brokers: 'a:1', sasl: plain"),
+              ElementsAre(HasSubstr("sasl requires user")));
+}
+
 TEST(ReadSource, mysql_needs_addresses_a_user_and_a_database) {
   EXPECT_EQ(
       source_of("type: mysql, addresses: 'db:3306', user: guard, database: shop"),
