@@ -37,7 +37,7 @@ RUN ./dev build release cuckooguard_demo && strip build/release/cuckooguard_demo
 FROM ${BASE} AS runtime
 RUN apt-get update -qq \
   && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    ca-certificates libfmt9 libhiredis0.14 libmariadb3 libpq5 libprometheus-cpp-core1.0 libsimdjson14 libsqlite3-0 libssl3 libsystemd0 libyaml-cpp0.7 libzstd1 zlib1g \
+    ca-certificates libfmt9 libhiredis0.14 libmariadb3 libpq5 libprometheus-cpp-core1.0 librdkafka1 libsimdjson14 libsqlite3-0 libssl3 libsystemd0 libyaml-cpp0.7 libzstd1 zlib1g \
   && rm -rf /var/lib/apt/lists/* \
   && groupadd --system -K SYS_GID_MAX=65532 --gid 65532 cuckooguard \
   && useradd --system -K SYS_UID_MAX=65532 --uid 65532 --gid 65532 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin cuckooguard \

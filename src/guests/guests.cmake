@@ -62,6 +62,11 @@ cuckooguard_guest(DEBEZIUM "Sources of type debezium"
   FIND simdjson
   INCLUDES stream/kind.h
   ADDS "guests.kinds.push_back(&source::stream::kKind)")
+cuckooguard_guest(KAFKA "Sources of type debezium: from: kafka"
+  FIND RDKAFKA=rdkafka
+  LINKS PkgConfig::RDKAFKA
+  INCLUDES librdkafka/rdkafka.h
+  ADDS "guests.libraries.push_back({\"librdkafka\", rd_kafka_version_str})")
 
 cuckooguard_guest(FILTERS "Filters that applications fill: BF.*, CF.*, sets without duplicates"
   ROOMS filled filled/served filled/process replicated

@@ -23,6 +23,9 @@
 #include "text/little_endian.h"
 #include "text/try.h"
 #include "text/words.h"
+#if CUCKOOGUARD_HAS_KAFKA
+#include "stream/kafka_reader.h"
+#endif
 
 namespace cuckooguard::source::stream {
 namespace {
@@ -146,6 +149,7 @@ std::expected<TablePlan, std::string> plan_of(const Target& target,
     columns[i] = std::move(as_here);
   }
   plan.definition = filter::hash_of_definition(definition);
+  plan.is_whole = settings.whole_topics;
   return plan;
 }
 
@@ -210,6 +214,16 @@ std::vector<Refusal> check(const config::Source& settings,
   return plans ? std::vector<Refusal>{} : std::move(plans.error());
 }
 
+std::unique_ptr<Reader> reader_of(const SourceSettings& making, std::vector<std::string> streams) {
+  const config::DebeziumSource& settings = own(making.settings);
+#if CUCKOOGUARD_HAS_KAFKA
+  if (settings.from == config::StreamPlace::kafka) {
+    return std::make_unique<KafkaReader>(settings, std::move(streams));
+  }
+#endif
+  return std::make_unique<StreamReader>(making.redis, std::move(streams), settings.db);
+}
+
 std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& making) {
   FollowerSettings plans = TRY(plans_of(making.settings, making.targets));
   plans.poll_every =
@@ -219,7 +233,7 @@ std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& maki
     plans.file = making.storage.directory->position_path(making.settings.name);
     plans.keep_every = making.storage.checkpoint_every;
   }
-  auto reader = std::make_unique<StreamReader>(making.redis, plans.topics, own(making.settings).db);
+  auto reader = reader_of(making, plans.topics);
   return SourceParts{.follower = std::make_unique<StreamFollower>(
                          std::move(reader),
                          std::move(plans),
