@@ -99,12 +99,6 @@ void add_streams(Text& text, const Answers& answers) {
       "    # If the database compares texts byte by byte, which no stream tells, keys may have "
       "{column} instead of {column|ci}.\n"
       "    #binary_texts: false\n");
-  if (answer_to(answers, "--connector") == "postgresql") {
-    text.add(
-        "    # If the tables have REPLICA IDENTITY FULL, which no stream tells, `where` may be "
-        "used.\n"
-        "    #whole_rows: false\n");
-  }
 }
 
 void add_source(Text& text, const Answers& answers) {

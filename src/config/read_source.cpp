@@ -292,6 +292,7 @@ constexpr auto kDebezium =
         value("topic_prefix", &DebeziumSource::topic_prefix, parse_text).required(),
         text("stream", &DebeziumSource::stream),
         text("heartbeat_table", &DebeziumSource::heartbeat_table),
+        text("notifications", &DebeziumSource::notifications),
         value("db",
               &DebeziumSource::db,
               bounded<int>(parse_count, 0, kDbMax, "is not a valid database number")),
@@ -304,8 +305,7 @@ constexpr auto kDebezium =
         text("password_file", &DebeziumSource::password_file),
         value("whole_topics", &DebeziumSource::whole_topics, parse_bool),
         choice("freshness", &DebeziumSource::freshness, kStreamFreshness),
-        value("binary_texts", &DebeziumSource::binary_texts, parse_bool),
-        value("whole_rows", &DebeziumSource::whole_rows, parse_bool))
+        value("binary_texts", &DebeziumSource::binary_texts, parse_bool))
         .checked_by(check_debezium);
 
 constexpr std::array kOfEachType = {kSqlite.keys(),
