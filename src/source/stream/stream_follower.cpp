@@ -98,6 +98,7 @@ StreamFollower::Duration StreamFollower::next(const std::stop_token& stop) {
       return channels_[number].seen.is_replaying();
     }));
   }
+  ++rounds_;
   covered_ = counts_commits_ ? told_before : std::nullopt;
   counts_commits_ = true;
   prove(began);
@@ -281,7 +282,9 @@ void StreamFollower::note_commit(const Change& change) {
   const auto since_1970 = text::number_of<std::int64_t>(change.source_ms);
   if (since_1970 && counts_commits_) {
     const std::chrono::milliseconds at(*since_1970);
-    committed_ = std::max(committed_.value_or(at), at);
+    if (!committed_ || committed_->at < at) {
+      committed_ = {.at = at, .round = rounds_};
+    }
   }
 }
 
@@ -295,7 +298,7 @@ void StreamFollower::forget_commits() {
 void StreamFollower::prove(TimePoint began) {
   const TimePoint now = clock_();
   if (covered_) {
-    const auto ago = settings_.wall_clock().time_since_epoch() - *covered_;
+    const auto ago = settings_.wall_clock().time_since_epoch() - covered_->at;
     const TimePoint at =
         std::min(now - std::chrono::duration_cast<std::chrono::nanoseconds>(ago), began);
     status_.proven(at);

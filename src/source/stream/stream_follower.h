@@ -116,8 +116,9 @@ class StreamFollower final : public LookingFollower {
   // behind. If the stream goes back in time only what is told of later counts: behind the ends that
   // the channels had then.
   bool counts_commits_ = false;
-  std::optional<std::chrono::milliseconds> committed_{};
-  std::optional<std::chrono::milliseconds> covered_{};
+  std::uint64_t rounds_ = 0;  // in which all channels were read to their ends
+  std::optional<Commit> committed_{};
+  std::optional<Commit> covered_{};
 };
 
 }  // namespace cuckooguard::source::stream

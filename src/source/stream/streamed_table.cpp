@@ -21,6 +21,7 @@ using filter::State;
 constexpr std::string_view kNeedsSnapshot =
     "; all keys pass until Debezium takes another snapshot of it";
 
+constexpr std::uint64_t kRoundsApart = 2;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 bool says_it_begins(Snapshot snapshot) {
@@ -187,15 +188,17 @@ void StreamedTable::set_row(std::uint64_t digest, Hash now, std::string_view com
 
 void StreamedTable::erase_later(std::uint64_t hash, std::string_view committed_ms) {
   const auto committed = text::number_of<std::int64_t>(committed_ms).value_or(0);
-  erasures_.push_back({.committed = std::chrono::milliseconds(committed), .hash = hash});
+  erasures_.push_back(
+      {.by = {.at = std::chrono::milliseconds(committed), .round = rounds_}, .hash = hash});
   if (erasures_.size() > kErasuresMax) {
     erasures_.pop_front();
     has_too_much_ = true;
   }
 }
 
-void StreamedTable::erase_what_is_due(std::chrono::milliseconds covered) {
-  while (!erasures_.empty() && erasures_.front().committed < covered) {
+void StreamedTable::erase_what_is_due(const Commit& covered) {
+  while (!erasures_.empty() && erasures_.front().by.at < covered.at &&
+         erasures_.front().by.round + kRoundsApart <= covered.round) {
     if (is_following_) {
       feed_->live().erase(erasures_.front().hash);
     }
@@ -253,6 +256,7 @@ std::expected<std::optional<std::string_view>, std::string> StreamedTable::value
 }
 
 void StreamedTable::caught_up(bool is_replaying) {
+  ++rounds_;
   has_caught_up_ = true;
   if (is_following_ || is_replaying ||
       (ended_ != Ended::before && !(plan_.is_whole && is_from_beginning_))) {
@@ -287,7 +291,7 @@ bool StreamedTable::publish(std::uint64_t room) {
 std::chrono::milliseconds StreamedTable::torn_until() const {
   std::chrono::milliseconds last = torn_until_;
   for (const Erasure& each : erasures_) {
-    last = std::max(last, each.committed);
+    last = std::max(last, each.by.at);
   }
   return last;
 }
@@ -306,9 +310,9 @@ void StreamedTable::restore(std::size_t channels,
   is_following_ = publish(rows_.size());
 }
 
-void StreamedTable::prove(TimePoint at, std::chrono::milliseconds covered) {
+void StreamedTable::prove(TimePoint at, const Commit& covered) {
   erase_what_is_due(covered);
-  if (is_following_ && covered > torn_until_) {
+  if (is_following_ && covered.at > torn_until_) {
     feed_->follow_growth();
     feed_->measure_growth(at);
     feed_->forget_isolated();

@@ -20,7 +20,8 @@
 //
 // What has gone is erased when all that was committed with it is in the filter, whatever channel it
 // came by: of a row that gets another primary key, Debezium tells as of two, and none of its keys
-// may be absent in between.
+// may be absent in between. That is so when a later commit has come that was written after it: two
+// rounds later, in whatever order the channels are read.
 //
 // Threads: the source's. Lifetimes: the feed outlives it. Errors: doubt(), in words without values;
 // then everything passes until there is another proof. Limits: 18 to 37 bytes for each row, beside
@@ -58,6 +59,13 @@ struct TablePlan {
   std::vector<std::size_t> condition{};  // likewise, as condition.columns()
   bool is_whole = false;                 // the operator says that its topic has every row
   std::uint64_t definition = 0;  // of all that makes a message a hash: another one, other hashes
+};
+
+// A commit that a message has told of: its time since 1970 by the database's clock, and how often
+// all channels had been read to their ends before.
+struct Commit {
+  std::chrono::milliseconds at{};
+  std::uint64_t round = 0;
 };
 
 class StreamedTable {
@@ -101,7 +109,7 @@ class StreamedTable {
 
   bool is_following() const { return is_following_; }
   // All that was committed before `covered` is in the filter.
-  void prove(TimePoint at, std::chrono::milliseconds covered);
+  void prove(TimePoint at, const Commit& covered);
   Feed& feed() { return *feed_; }
   const TablePlan& plan() const { return plan_; }
   const debezium::Table& wanted() const { return *wanted_; }
@@ -132,7 +140,7 @@ class StreamedTable {
   std::expected<void, std::string> truncate();
   void set_row(std::uint64_t digest, Hash now, std::string_view committed_ms);
   void erase_later(std::uint64_t hash, std::string_view committed_ms);
-  void erase_what_is_due(std::chrono::milliseconds covered);
+  void erase_what_is_due(const Commit& covered);
   bool publish(std::uint64_t room);
 
   Feed* feed_;
@@ -151,10 +159,11 @@ class StreamedTable {
   Ended ended_ = Ended::no;
   // Rows of one may have come, and its last has not: else that is its only one.
   bool is_within_snapshot_ = false;
+  std::uint64_t rounds_ = 0;  // of caught_up()
   bool is_following_ = false;
   struct Erasure {
-    std::chrono::milliseconds committed;
-    std::uint64_t hash;
+    Commit by;
+    std::uint64_t hash = 0;
   };
   std::deque<Erasure> erasures_{};
   std::chrono::milliseconds torn_until_{};  // before it was restored
