@@ -241,6 +241,9 @@ void StreamFollower::take(const Notification& notification) {
     return;  // perhaps of some rows only
   }
   const std::string_view id = notification.is_incremental ? notification.id : "";
+  if (!notification.is_incremental) {
+    forget_commits();  // it may be of an earlier time
+  }
   for (StreamedTable& table : tables_) {
     if (notification.type == Type::started) {
       if (!notification.is_incremental || are_named(table.wanted(), notification.collections)) {
