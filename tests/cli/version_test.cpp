@@ -21,6 +21,7 @@ TEST(Version, names_the_build_and_every_library_with_a_number) {
                                  "cli11",
                                  "fmt",
                                  "hiredis",
+                                 "librdkafka",
                                  "mariadb-connector-c",
                                  "prometheus-cpp",
                                  "sqlite",

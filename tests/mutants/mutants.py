@@ -748,6 +748,12 @@ MUTANTS = [
      [("src/source/stream/stream_follower.cpp", "  if (batch->has_gap) {", "  if (batch->has_gap && channels_.empty()) {")]),
     ("source/stream", "heartbeats_prove_what_was_not_read", "a stream that is behind is believed to have all",
      [("src/source/stream/stream_follower.cpp", "  channel.is_at_end = batch->is_at_end && !batch->has_gap;", "  channel.is_at_end = true;")]),
+    ("source/stream", "offsets_that_are_gone_are_passed_over", "rows that Kafka took out before they were read are hidden",
+     [("src/source/stream/kafka_reader.cpp", '{"auto.offset.reset", "error"}', '{"auto.offset.reset", "earliest"}')]),
+    ("source/stream", "another_topics_offsets_are_believed", "rows of a topic that was created anew are hidden",
+     [("src/source/stream/kafka_reader.cpp", "message->offset == at.last->offset && digest_of(*message) == at.last->digest", "message->offset == at.last->offset")]),
+    ("source/stream", "ends_are_remembered", "messages that came since are not waited for, and rows hidden",
+     [("src/source/stream/kafka_reader.cpp", "  channel.high = TRY(", "  channel.high = channel.is_settled ? channel.high : TRY(")]),
 ]
 
 

@@ -277,7 +277,6 @@ std::expected<Batch, std::string> KafkaReader::read(std::size_t number) {
   }
   if (serve_events() || !read) {  // the log may be another one by now
     channel.at = before;
-    channel.is_settled = false;
     batch.entries.clear();
   }
   if (!read) {
@@ -364,7 +363,7 @@ std::expected<void, std::string> KafkaReader::take(Channel& channel, Batch& batc
   rd_kafka_topic_t* const topic = fetching_.topics[channel.topic].get();
   const auto deadline = Steady::now() + kMessagesWithin;
   std::size_t bytes = 0;
-  while (!channel.has_gap && bytes < kBytesWanted && batch.entries.size() < kEntriesMax) {
+  while (!channel.has_gap && bytes < kBytesWanted) {
     const bool waits =
         batch.entries.empty() && (!channel.is_last_found || *channel.at.next < channel.high);
     Owned<rd_kafka_message_t> message(
@@ -479,7 +478,6 @@ bool KafkaReader::serve_events() {
 
 std::string KafkaReader::failed(std::string_view what, std::string_view why) {
   is_disturbed_ = true;
-  asked_ = {};
   serve_events();
   if (!settings_.password_file.empty()) {
     const std::string password = config::password_of(settings_.password_file, "");

@@ -17,7 +17,8 @@
 // Threads: as in reader.h; librdkafka has two clients' of its own. Errors: as in reader.h. Nothing
 // blocks for much longer than kAnswerWithin. Limits: ahead of read() kBytesAhead are fetched, of
 // each partition at least kBytesAheadLeast, and kFetchBytes or one batch of the producer's, what is
-// compressed counting as it is then; an answer has kAnswerBytesMax.
+// compressed counting as it is then; an answer has kAnswerBytesMax. For kBytesWanted a message has
+// some hundred bytes more.
 // Source: librdkafka 2.0 (its simple consumer, which needs no group); Kafka 0.11 and later.
 #pragma once
 
@@ -46,7 +47,6 @@ class KafkaReader final : public Reader {
   static constexpr std::size_t kBytesAheadLeast = std::size_t{256} << 10;
   static constexpr std::size_t kFetchBytes = std::size_t{512} << 10;
   static constexpr std::size_t kAnswerBytesMax = 4 * debezium::kMessageBytesMax;
-  static constexpr std::size_t kEntriesMax = 16384;  // at once
   static constexpr std::chrono::milliseconds kAnswerWithin{1000};
   static constexpr std::chrono::milliseconds kMessagesWithin{500};
   static constexpr std::chrono::seconds kTopicsEvery{1};  // their partitions are asked for
