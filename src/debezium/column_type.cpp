@@ -154,11 +154,12 @@ std::optional<std::string> unsuitable_text(const Column& column,
 std::optional<std::string> unsuitable_bytes(const Column& column,
                                             ValueType placeholder,
                                             Connector connector) {
+  const auto is_uuid = [](ValueType each) { return each == ValueType::uuid; };
   if (placeholder == ValueType::uuid && (is_binlog(connector) || connector == Connector::oracle)) {
-    return column.placeholders.size() == 1
+    return std::ranges::all_of(column.placeholders, is_uuid)
                ? std::nullopt
                : std::optional<std::string>(
-                     " is bytes, which only one placeholder can have as a "
+                     " is bytes, which keys cannot have both as they are and as a "
                      "UUID");
   }
   if (connector == Connector::postgresql) {

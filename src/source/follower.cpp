@@ -1,10 +1,17 @@
 #include "source/follower.h"
 
+#include <utility>
+
 namespace cuckooguard::source {
 
 void FollowStatus::proven(TimePoint at) {
   const std::scoped_lock lock(mutex_);
   status_.proven_at = at;
+}
+
+void FollowStatus::at(std::string place) {
+  const std::scoped_lock lock(mutex_);
+  status_.position = std::move(place);
 }
 
 void FollowStatus::retains(std::uint64_t bytes) {

@@ -81,6 +81,8 @@ class FollowStatus {
   void loading(std::string_view why) { set_state(filter::SourceState::loading, why); }
   void lost(std::string_view why) { set_state(filter::SourceState::down, why); }
   void refused(std::string_view why) { set_state(filter::SourceState::refused, why); }
+  // So far it has been read, in words: nobody can wait for such a position.
+  void at(std::string place);
   // The server keeps so much of its log for us.
   void retains(std::uint64_t bytes);
   // It has had the server number so many transactions since it was said last.

@@ -91,7 +91,7 @@ TEST(FirstConfiguration, of_streams_says_what_debezium_needs) {
   const std::string without = first_configuration(answers);
   EXPECT_THAT(without, HasSubstr("\n    #heartbeat_table: \"\"\n"));
   EXPECT_THAT(without, HasSubstr("debezium.source.skipped.operations=none"));
-  EXPECT_THAT(without, HasSubstr("#whole_rows"));
+  EXPECT_THAT(without, HasSubstr("\n    #binary_texts: false\n"));
   answers["--heartbeat-table"] = "public.beat";
   const config::Config config = parsed(first_configuration(answers));
   EXPECT_EQ(std::get<config::DebeziumSource>(config.sources.at(0).kind),
@@ -100,8 +100,6 @@ TEST(FirstConfiguration, of_streams_says_what_debezium_needs) {
                                     .heartbeat_table = "public.beat",
                                     .freshness = config::StreamFreshness::trust_lag}));
   EXPECT_EQ(config.namespaces.at(0).name, "public_users");
-  answers["--connector"] = "mysql";
-  EXPECT_THAT(first_configuration(answers), Not(HasSubstr("whole_rows")));
 }
 
 TEST(FirstConfiguration, has_no_secret_whatever_is_answered) {

@@ -133,12 +133,13 @@ TEST(ColumnType, serves_nothing_whose_text_is_not_known) {
             "text, uuid, decimal, date or bytes column");
 }
 
-TEST(ColumnType, is_bytes_of_a_uuid_for_one_placeholder_alone) {
-  EXPECT_FALSE(unsuitable(column({ValueType::uuid}), type({.type = "bytes"}), Connector::mysql));
+TEST(ColumnType, is_bytes_or_a_uuid_and_not_both) {
+  EXPECT_FALSE(unsuitable(
+      column({ValueType::uuid, ValueType::uuid}), type({.type = "bytes"}), Connector::mysql));
   EXPECT_EQ(
       unsuitable(
           column({ValueType::text, ValueType::uuid}), type({.type = "bytes"}), Connector::mysql),
-      " is bytes, which only one placeholder can have as a UUID");
+      " is bytes, which keys cannot have both as they are and as a UUID");
 }
 
 TEST(ColumnType, takes_a_text_byte_by_byte_where_the_operator_says_that_it_is_compared_so) {

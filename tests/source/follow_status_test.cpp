@@ -47,6 +47,13 @@ TEST(FollowStatus, what_is_no_position_of_the_servers_kind_is_refused) {
   EXPECT_EQ(status.reached("0-1-75"), Reached::not_yet) << "all is read anew";
 }
 
+TEST(FollowStatus, a_place_may_be_words_that_are_no_position) {
+  FollowStatus status;
+  EXPECT_EQ(status.read().position, "");
+  status.at("shop.inventory.products 1-0");
+  EXPECT_EQ(status.read().position, "shop.inventory.products 1-0");
+}
+
 TEST(FollowStatus, tells_state_reason_proof_and_position_as_they_were_said_last) {
   LogStatus<LogPosition> status;
   EXPECT_EQ(status.read().state, filter::SourceState::loading);

@@ -26,6 +26,7 @@ namespace cuckooguard::source::stream {
 struct Entry {
   debezium::Message message;
   std::string_view trouble{};  // it is no message, in words
+  std::string_view id{};       // in its channel, for words: an entry's id, an offset
 };
 
 struct Batch {

@@ -149,7 +149,7 @@ std::expected<void, std::string> StreamReader::take_entries(Channel& channel, Ba
       fields.emplace_back(field.text);
       bytes += field.text.size();
     }
-    Entry& added = batch.entries.emplace_back(Entry());
+    Entry& added = batch.entries.emplace_back(Entry{.message = {}, .id = entry.list[0].text});
     auto message = message_of(fields, debezium::NullWords{});
     if (message) {
       added.message = *message;
