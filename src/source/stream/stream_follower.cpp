@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "debezium/envelope.h"
 #include "text/number.h"
 #include "text/words.h"
 
@@ -99,6 +100,7 @@ StreamFollower::Duration StreamFollower::next(const std::stop_token& stop) {
     }));
   }
   ++rounds_;
+  status_.at(last_ ? last_->text() : "");
   covered_ = counts_commits_ ? told_before : std::nullopt;
   counts_commits_ = true;
   prove(began);
@@ -176,12 +178,19 @@ bool StreamFollower::read(std::size_t number) {
 }
 
 void StreamFollower::take(Channel& channel, const Entry& entry) {
+  const auto in_words = [&](std::string_view what) {
+    return fmt::format("entry {} of {}: {} ({})",
+                       entry.id,
+                       settings_.topics[channel.topic],
+                       what,
+                       shape_of(entry.message));
+  };
   if (!entry.trouble.empty()) {
-    doubt(channel, {std::string(entry.trouble)});
+    doubt(channel, {in_words(entry.trouble)});
   } else if (const auto change = decoder_.decode(entry.message); change) {
     take(channel, *change);
   } else {
-    doubt(channel, change.error());
+    doubt(channel, {in_words(change.error().what), change.error().table});
   }
 }
 
@@ -196,6 +205,12 @@ void StreamFollower::take(Channel& channel, const Change& change) {
   }
   if (change.snapshot == Snapshot::no) {
     note_commit(change);
+    if (change.position && change.origin != nullptr) {
+      if (!last_ || last_->origin != *change.origin) {
+        last_ = {.origin = *change.origin, .position = {}};
+      }
+      last_->position = *change.position;
+    }
   }
   if (!is_row) {
     return;

@@ -116,7 +116,8 @@ class StreamFollower final : public LookingFollower {
   // behind. If the stream goes back in time only what is told of later counts: behind the ends that
   // the channels had then.
   bool counts_commits_ = false;
-  std::uint64_t rounds_ = 0;  // in which all channels were read to their ends
+  std::uint64_t rounds_ = 0;               // in which all channels were read to their ends
+  std::optional<debezium::Place> last_{};  // that was read, for people
   std::optional<Commit> committed_{};
   std::optional<Commit> covered_{};
 };
