@@ -66,6 +66,17 @@ std::string_view* slot_of(Source& source, Name name) {
   }
 }
 
+// The same of a notification's additional_data.
+std::string_view* slot_of(Notification& notification, Name name) {
+  const bool is_collection =
+      is(name, "scanned_collection") || is(name, "current_collection_in_progress");
+  return is_collection                  ? &notification.collection
+         : is(name, "connector_name")   ? &notification.connector
+         : is(name, "data_collections") ? &notification.collections
+         : is(name, "status")           ? &notification.status
+                                        : nullptr;
+}
+
 constexpr Trouble kUnwrapped =
     "a message has no envelope (op, source, before, after): remove the transform "
     "ExtractNewRecordState (`unwrap`), which leaves out what an exact filter needs";
@@ -80,6 +91,7 @@ class Reader {
 
  private:
   Trouble read_member(Name name, Document::Index& value);
+  Trouble read_member_of_a(Name name, Document::Index& value);
   Trouble read_member_of_s(Name name, Document::Index& value);
   Trouble read_member_of_t(Name name, Document::Index value);
   Trouble read_source(Document::Index& value);
@@ -138,6 +150,17 @@ Trouble Reader::read_message(Document::Index value) {
   });
 }
 
+Trouble Reader::read_member_of_a(Name name, Document::Index& value) {
+  if (is(name, "after")) {
+    return read_row(true, value);
+  }
+  if (is(name, "aggregate_type")) {
+    envelope_.has_notice = true;
+    return read_once(value, envelope_.aggregate_type);
+  }
+  return is(name, "additional_data") ? read_details(value) : note(envelope_.has_others);
+}
+
 Trouble Reader::read_details(Document::Index& value) {
   if (envelope_.has_details) {
     return kTwice;
@@ -146,29 +169,18 @@ Trouble Reader::read_details(Document::Index& value) {
   if (document_.at(value) != '{') {
     return document_.at(value) == 'n' ? nullptr : note(envelope_.has_others);
   }
-  return document_.for_each_member(value, [this](Name name, Document::Index& member) {
-    Notification& notification = envelope_.notification;
-    std::string_view rows;
+  std::string_view rows;
+  const Trouble trouble = document_.for_each_member(value, [&](Name name, Document::Index& member) {
     std::string_view* const slot =
-        is(name, "connector_name") ? &notification.connector
-        : is(name, "scanned_collection") || is(name, "current_collection_in_progress")
-            ? &notification.collection
-        : is(name, "data_collections")   ? &notification.collections
-        : is(name, "total_rows_scanned") ? &rows
-        : is(name, "status")             ? &notification.status
-                                         : nullptr;
+        is(name, "total_rows_scanned") ? &rows : slot_of(envelope_.notification, name);
     if (slot == nullptr) {
       return Trouble();
     }
-    if (slot->data() != nullptr || (slot == &rows && notification.rows)) {
-      return "a notification has a member twice";
-    }
-    const Trouble trouble = document_.read_text(member, *slot);
-    if (slot == &rows) {
-      notification.rows = number_in(rows);
-    }
-    return trouble;
+    return slot->data() != nullptr ? "a notification has a member twice"
+                                   : document_.read_text(member, *slot);
   });
+  envelope_.notification.rows = number_in(rows);
+  return trouble;
 }
 
 Trouble Reader::read_row(bool is_after, Document::Index& value) {
@@ -211,16 +223,10 @@ Trouble Reader::read_member_of_t(Name name, Document::Index value) {
 Trouble Reader::read_member(Name name, Document::Index& value) {
   switch (name[0]) {
     case 'a':
+      return read_member_of_a(name, value);
     case 'b':
-      if (const bool is_after = is(name, "after"); is_after || is(name, "before")) {
-        return read_row(is_after, value);
-      }
-      if (is(name, "aggregate_type")) {
-        envelope_.has_notice = true;
-        return read_once(value, envelope_.aggregate_type);
-      }
-      if (is(name, "additional_data")) {
-        return read_details(value);
+      if (is(name, "before")) {
+        return read_row(false, value);
       }
       break;
     case 's':

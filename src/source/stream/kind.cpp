@@ -317,9 +317,8 @@ std::expected<std::vector<std::string>, std::string> primary_key_in(
   }
   std::ranges::transform(entry->list, std::back_inserter(fields), &resp::Value::text);
   const auto message = message_of(fields, debezium::NullWords{});
-  const auto columns = message && message->key
-                           ? debezium::key_columns(*message->key, connector_of(settings.connector))
-                           : std::vector<debezium::KeyColumn>();
+  const std::string_view key = message ? message->key.value_or("") : "";
+  const auto columns = debezium::key_columns(key, connector_of(settings.connector));
   std::vector<std::string> placeholders;
   for (const debezium::KeyColumn& column : columns.value_or(std::vector<debezium::KeyColumn>())) {
     const std::string text =
