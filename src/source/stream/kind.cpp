@@ -38,8 +38,8 @@ constexpr std::size_t kStreamsListed = 1024;
 constexpr std::string_view kRightsToList = "+scan +xread +xinfo|stream +multi +exec";
 // Measured with the default false_positive_rate: filter and exact counts.
 constexpr std::string_view kWhyUnknown =
-    "tables whose rows are known when Debezium's snapshot has been read: allow for about 15 bytes "
-    "a row, and twice that while a filter grows";
+    "tables whose rows are known when Debezium's snapshot has been read: allow for 33 to 58 bytes "
+    "a row, and 20 more while a filter grows";
 
 const config::DebeziumSource& own(const config::Source& settings) {
   return std::get<config::DebeziumSource>(settings.kind);

@@ -178,12 +178,15 @@ bool StreamFollower::read(std::size_t number) {
 }
 
 void StreamFollower::take(Channel& channel, const Entry& entry) {
+  // Of many messages the first is told.
   const auto in_words = [&](std::string_view what) {
-    return fmt::format("entry {} of {}: {} ({})",
-                       entry.id,
-                       settings_.topics[channel.topic],
-                       what,
-                       shape_of(entry.message));
+    return std::ranges::all_of(channel.tables, &StreamedTable::is_in_doubt)
+               ? std::string()
+               : fmt::format("entry {} of {}: {} ({})",
+                             entry.id,
+                             settings_.topics[channel.topic],
+                             what,
+                             shape_of(entry.message));
   };
   if (!entry.trouble.empty()) {
     doubt(channel, {in_words(entry.trouble)});

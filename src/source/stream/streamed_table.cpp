@@ -55,8 +55,12 @@ void StreamedTable::lacks_beginning() {
 }
 
 void StreamedTable::doubt(std::string_view why) {
+  const bool is_told = is_in_doubt_;
   forget_rows();
-  feed_->refuse(State::unsynced, std::string(why) + std::string(kNeedsSnapshot));
+  is_in_doubt_ = true;
+  if (!is_told) {
+    feed_->refuse(State::unsynced, std::string(why) + std::string(kNeedsSnapshot));
+  }
 }
 
 void StreamedTable::go_back(std::string_view why) {
@@ -72,7 +76,7 @@ void StreamedTable::forget_rows() {
   rows_ = {};
   erasures_.clear();
   torn_until_ = {};
-  is_from_beginning_ = has_caught_up_ = has_begun_ = is_following_ = false;
+  is_from_beginning_ = has_caught_up_ = has_begun_ = is_following_ = is_in_doubt_ = false;
   ended_ = Ended::no;
   begun_id_.clear();
   scanned_.reset();
@@ -264,6 +268,7 @@ void StreamedTable::caught_up(bool is_replaying) {
     return;
   }
   is_following_ = publish(rows_.size());
+  is_in_doubt_ = is_in_doubt_ && !is_following_;
 }
 
 // All rows that are known, and what has yet to be erased, in a filter with this much room.

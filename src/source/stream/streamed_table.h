@@ -99,7 +99,7 @@ class StreamedTable {
   void snapshot_begins(std::string_view id);
   void scan_ends(std::string_view id);
   void snapshot_ends(std::string_view id, std::int64_t ms);
-  // Everything passes until a snapshot comes.
+  // Everything passes until a snapshot comes. The first reason is told.
   void doubt(std::string_view why);
   // The stream goes back in time, and on from there: so does the table, until a snapshot ends.
   void go_back(std::string_view why);
@@ -108,6 +108,7 @@ class StreamedTable {
   void caught_up(bool is_replaying);
 
   bool is_following() const { return is_following_; }
+  bool is_in_doubt() const { return is_in_doubt_; }
   // All that was committed before `covered` is in the filter.
   void prove(TimePoint at, const Commit& covered);
   Feed& feed() { return *feed_; }
@@ -161,6 +162,7 @@ class StreamedTable {
   bool is_within_snapshot_ = false;
   std::uint64_t rounds_ = 0;  // of caught_up()
   bool is_following_ = false;
+  bool is_in_doubt_ = false;  // and nothing has begun since
   struct Erasure {
     Commit by;
     std::uint64_t hash = 0;
