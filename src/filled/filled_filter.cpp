@@ -28,15 +28,20 @@ DeleteMode FilledFilter::deletes_of(const Shape& shape) {
   return shape.exact ? DeleteMode::exact : DeleteMode::trusted;
 }
 
-filter::Sizing FilledFilter::sizing_of(const Shape& shape, std::size_t layer) {
+std::uint64_t FilledFilter::capacity_of(const Shape& shape, std::size_t layer) {
   const double times = std::pow(static_cast<double>(shape.growth()), static_cast<double>(layer));
-  const double items =
-      std::min(static_cast<double>(shape.capacity) * times, static_cast<double>(kItemsMax));
+  return static_cast<std::uint64_t>(
+      std::min(static_cast<double>(shape.capacity) * times, static_cast<double>(kItemsMax)));
+}
+
+double FilledFilter::rate_of(const Shape& shape, std::size_t layer) {
   const bool is_alone = !shape.scales || (shape.kind == Kind::cuckoo && shape.exact);
-  const double rate = is_alone
-                          ? shape.false_positive_rate
-                          : std::ldexp(shape.false_positive_rate, -static_cast<int>(layer) - 1);
-  return filter::choose_sizing(rate, static_cast<std::uint64_t>(items), deletes_of(shape));
+  return is_alone ? shape.false_positive_rate
+                  : std::ldexp(shape.false_positive_rate, -static_cast<int>(layer) - 1);
+}
+
+filter::Sizing FilledFilter::sizing_of(const Shape& shape, std::size_t layer) {
+  return filter::choose_sizing(rate_of(shape, layer), capacity_of(shape, layer), deletes_of(shape));
 }
 
 FilledFilter::FilledFilter(const Shape& shape, const filter::HashSecret& secret)
@@ -114,6 +119,18 @@ FilledFilter::Facts FilledFilter::facts() const noexcept {
     facts.buckets += stats.buckets;
   }
   return facts;
+}
+
+std::vector<FilledFilter::LayerFacts> FilledFilter::layer_facts() const {
+  std::vector<LayerFacts> all;
+  for (const auto& layer : layers_) {
+    const filter::FilterStats stats = layer->stats();
+    all.push_back({.capacity = capacity_of(shape_, all.size()),
+                   .false_positive_rate = rate_of(shape_, all.size()),
+                   .bytes = stats.bytes,
+                   .items = stats.items});
+  }
+  return all;
 }
 
 bool FilledFilter::is_full() const noexcept {

@@ -85,6 +85,13 @@ class FilledFilter {
     std::uint64_t items = 0;
     std::uint64_t erased = 0;
   };
+  // Of one layer, as asked for: it may have room for more.
+  struct LayerFacts {
+    std::uint64_t capacity = 0;
+    double false_positive_rate = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t items = 0;
+  };
   using Layers = std::vector<std::shared_ptr<filter::CuckooFilter>>;
 
   FilledFilter(const Shape& shape, const filter::HashSecret& secret);
@@ -110,6 +117,7 @@ class FilledFilter {
   const std::string& why_unsure() const { return why_unsure_; }
   bool may_contain(std::uint64_t hash) const noexcept;
   Facts facts() const noexcept;
+  std::vector<LayerFacts> layer_facts() const;
   std::uint64_t items() const noexcept { return items_.load(std::memory_order_relaxed); }
   const Layers& layers() const { return layers_; }
 
@@ -133,6 +141,8 @@ class FilledFilter {
   std::uint64_t count(std::uint64_t hash) const;
 
  private:
+  static std::uint64_t capacity_of(const Shape& shape, std::size_t layer);
+  static double rate_of(const Shape& shape, std::size_t layer);
   static filter::Sizing sizing_of(const Shape& shape, std::size_t layer);
   bool is_exact() const { return shape_.kind == Kind::cuckoo && shape_.exact; }
   void move_some(std::uint64_t hash);

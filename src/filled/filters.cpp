@@ -342,4 +342,11 @@ void Filters::clear() {
   publish_changes();
 }
 
+// None is taken for one of before.
+void Filters::drop_all() {
+  const std::uint64_t incarnations = incarnations_;
+  clear();
+  incarnations_ = incarnations;
+}
+
 }  // namespace cuckooguard::filled

@@ -112,6 +112,8 @@ class Filters {
   // that cannot exist, becomes unsure.
   std::expected<void, std::string> restore(std::string_view dump);
   void clear();
+  // By no operation: where no other guard has them.
+  void drop_all();
 
  private:
   static constexpr std::string_view kNoRoomHere =

@@ -54,7 +54,7 @@ Outcome Filters::begin_loading(const Operation& operation) {
   }
   const auto claimed = bytes_of_dump(operation.blob);
   if (!claimed) {
-    return {.status = Status::bad_dump, .why = "it is not a dump of a filter"};
+    return {.status = Status::bad_dump};
   }
   if (all_.size() + loading_.size() >= operation.filters_max || !has_room(operation, *claimed)) {
     return {.status = Status::no_room};
@@ -116,7 +116,10 @@ Outcome Filters::load_piece(const Operation& operation) {
     }
   }
   const auto found = loading_.find(operation.filter);
-  if (found == loading_.end() || found->second.is_whole || found->second.next != operation.piece) {
+  if (found == loading_.end()) {
+    return {.status = find(operation.filter) == nullptr ? Status::no_filter : Status::exists};
+  }
+  if (found->second.is_whole || found->second.next != operation.piece) {
     return {.status = Status::bad_dump, .why = "its pieces must be loaded in order"};
   }
   Loading& loading = found->second;

@@ -64,6 +64,18 @@ void LocalStore::submit(std::shared_ptr<Change> change) {
   }
 }
 
+// Behind all that was submitted before.
+void LocalStore::flushed(std::shared_ptr<Change> change) {
+  do_what_waits();
+  {
+    const std::lock_guard lock(mutex_);
+    filters_.drop_all();
+    has_changed_ = true;
+  }
+  do_what_waits();
+  change->finish({});
+}
+
 bool LocalStore::has_dumps() {
   const std::lock_guard lock(waiting_mutex_);
   return !dumps_.empty();

@@ -53,6 +53,7 @@ class LocalStore final : public Store {
   void start();
 
   void submit(std::shared_ptr<Change> change) override;
+  void flushed(std::shared_ptr<Change> change) override;
   bool is_current(TimePoint /*now*/) const noexcept override { return true; }
 
  private:

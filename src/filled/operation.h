@@ -87,7 +87,8 @@ struct Outcome {
   std::string blob{};                   // dump; without a tag
   std::shared_ptr<DumpImage> image{};   // dump: the blob is yet to be made, from this
   std::shared_ptr<WholeDump> whole{};   // load: it is yet to be checked, and taken in
-  std::string why{};                    // bad_dump, not_in_log, unknown; for people
+  // Of bad_dump, not_in_log, unknown, for people; empty: it is no dump of a guard.
+  std::string why{};
 
   bool operator==(const Outcome&) const = default;
 };

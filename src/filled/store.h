@@ -103,6 +103,9 @@ class Store : boost::noncopyable {
 
   // Perhaps it is done at once.
   virtual void submit(std::shared_ptr<Change> change) = 0;
+  // Redis has just lost all its keys (FLUSHALL): filters of before are gone when `change`, which
+  // does nothing, is finished.
+  virtual void flushed(std::shared_ptr<Change> change) = 0;
   // Every change that any guard acknowledged up to a moment before `now` is here: an item that is
   // not in a filter was not added to it.
   virtual bool is_current(TimePoint now) const noexcept = 0;

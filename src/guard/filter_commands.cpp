@@ -54,15 +54,14 @@ struct FilterCall : Call {
   OwnDecision add() const { return add_items(items()); }
 
   OwnDecision insert() const {
-    const auto options = read_filter_options(name, arguments, 2);
-    if (!options) {
-      return error(options.error());
-    }
-    return options->items < arguments.size() ? add_items(arguments.subspan(options->items))
-                                             : error_of_arity();
+    const auto options = read_insert(name, arguments);
+    return options ? add_items(arguments.subspan(options->items)) : refused(options.error());
   }
 
-  OwnDecision reserve() const { return error("ERR item exists"); }
+  OwnDecision reserve() const {
+    const auto options = read_reserve(name, arguments);
+    return options ? error("ERR item exists") : refused(options.error());
+  }
 
   OwnDecision compact() const { return simple("OK"); }
 
@@ -166,12 +165,15 @@ class FilterCommands final : public CommandServer {
  public:
   explicit FilterCommands(Guard& guard) : CommandServer(guard, kRows) {}
 
-  bool takes(const CommandRow& /*row*/, Arguments arguments, TimePoint /*now*/) override {
-    return arguments.size() > 1 && guard_.filter_named(arguments[1]).has_value();
+  // A name alone is none of Redis's, either.
+  bool takes(const CommandRow& row, Arguments arguments, TimePoint /*now*/) override {
+    return arguments.size() > 1 ? guard_.filter_named(arguments[1]).has_value()
+                                : row.least > 1 && guard_.names_filters();
   }
   // SELECT may have been queued, or be on its way.
   bool is_of_another_db(const Call& call) const override {
-    return !call.is_left_to_redis() && !call.must_be_held() && !is_of_db(call.key(), call.client);
+    return call.arguments.size() > 1 && !call.is_left_to_redis() && !call.must_be_held() &&
+           !is_of_db(call.key(), call.client);
   }
   // With no more than its name the key may be one of them.
   bool may_take_large(const CommandRow& /*row*/,

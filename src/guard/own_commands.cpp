@@ -89,11 +89,11 @@ OwnDecision Call::error(std::string_view line) const {
 }
 
 OwnDecision Call::error_of_arity() const {
-  return error("ERR wrong number of arguments for '" + std::string(name) + "' command");
+  return error("ERR wrong number of arguments for '" + text::lower_case(name) + "' command");
 }
 
 OwnDecision Call::no_permission(std::string_view why) const {
-  return error("NOPERM this user has no permissions to run the '" + std::string(name) +
+  return error("NOPERM this user has no permissions to run the '" + text::lower_case(name) +
                "' command: " + std::string(why));
 }
 
@@ -103,8 +103,32 @@ OwnDecision Call::hold() const {
   return decision;
 }
 
+// It may be in MULTI: then Redis's error aborts the transaction, and ours is what the client hears.
 OwnDecision Call::for_redis_to_refuse() const {
-  return is_of_guard() ? OwnDecision() : commands.for_redis_to_refuse(arguments);
+  if (is_of_guard() || row.is_of_redis) {
+    return {};
+  }
+  OwnDecision decision = commands.for_redis_to_refuse(arguments);
+  const bool is_known = !name.ends_with('.');
+  if (is_known && client.may_be_in_multi() && !client.is_silent() && !client.has_unread_replies()) {
+    decision.action = OwnDecision::Action::ask;
+    decision.asked = {.reply =
+                          [name = text::lower_case(name)](std::string_view, std::string& out) {
+                            resp::append_error(out,
+                                               "ERR '" + name +
+                                                   "' of a filter of the guard is not allowed "
+                                                   "inside MULTI: the guard answers it, not Redis");
+                            return std::unique_ptr<PromisedReply>();
+                          },
+                      .takes_errors = true};
+  }
+  return decision;
+}
+
+OwnDecision Call::ask(std::span<const std::string_view> words, AskedReply asked) const {
+  commands.words_.assign(words.begin(), words.end());
+  return {
+      .action = OwnDecision::Action::ask, .instead = commands.words_, .asked = std::move(asked)};
 }
 
 OwnDecision Call::wait_for_rights() const {

@@ -15,11 +15,11 @@
 // its place and later ones of that client wait; and so for whatever a row's function waits for. The
 // session asks again with the same arguments until there is an answer.
 //
-// Forwarded, so that Redis refuses an unknown command in its own words and the stream stays whole:
-// inside MULTI (the transaction is then aborted, as by any unknown command), subscribed in RESP2,
-// with replies off or skipped, where the connection's state is in doubt for good or it is relayed
-// unread; and a command above 64 KiB. A command that Redis may know, but not the guard's data, is
-// sent as GUARD.<its name> then, which no Redis knows. What a script asks is not seen.
+// Forwarded, so that Redis refuses an unknown command and the stream stays whole: inside MULTI (the
+// transaction is then aborted, as by any unknown command, and the error says why), subscribed in
+// RESP2, with replies off or skipped, where the connection's state is in doubt for good or it is
+// relayed unread; and a command above 64 KiB. A command that Redis may know, but not the guard's
+// data, is sent as GUARD.<its name> then, which no Redis knows. What a script asks is not seen.
 //
 // Threads: one per worker, its worker's. Lifetimes: a reply is valid until the next call; the guard
 // outlives it. Errors: replies. Limits: arguments as any command's.
@@ -61,11 +61,13 @@ struct OwnDecision {
     hold_for_client,  // ask again: what is in flight will settle it
     hold_for_source,  // ask again: GUARD.WAIT
     promise,          // `promise` will say; nothing is sent to Redis before it has
+    ask,              // Redis is sent `instead`, and `asked` makes the reply of what it says
   };
   Action action = Action::forward;
   std::string_view reply{};
   std::span<const std::string_view> instead{};
   std::unique_ptr<PromisedReply> promise{};
+  AskedReply asked{};
 };
 
 // For what a user may do, if it is not known: as a rule it is being asked for now.
@@ -103,7 +105,8 @@ struct CommandRow {
   std::string_view help{};  // lines for GUARD.HELP
   std::size_t keys = 1;     // so many arguments behind the name may be keys
   bool waits_for_promises = false;
-  std::uint8_t kind = 0;  // for its server
+  bool is_of_redis = false;  // which gets it as it is where it is not served here
+  std::uint8_t kind = 0;     // for its server
 };
 
 // One command that is served here.
@@ -150,9 +153,15 @@ struct Call {
   OwnDecision simple(std::string_view text) const;
   OwnDecision error(std::string_view line) const;
   OwnDecision error_of_arity() const;
+  // What has been read refuses the command (guard/redisbloom.h); empty: too few arguments.
+  OwnDecision refused(std::string_view line) const {
+    return line.empty() ? error_of_arity() : error(line);
+  }
   OwnDecision no_permission(std::string_view why) const;
   // Where it cannot be held (a client that does not read) Redis is to refuse it.
   OwnDecision hold() const;
+  // Without a look at the rights of the client's user: Redis judges them.
+  OwnDecision ask(std::span<const std::string_view> words, AskedReply asked) const;
   OwnDecision for_redis_to_refuse() const;
   // As a rule they are being asked for now: users were withdrawn, or guard or client have just
   // begun.

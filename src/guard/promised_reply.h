@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include <boost/core/noncopyable.hpp>
 
@@ -60,6 +61,16 @@ class PromisedReply : boost::noncopyable {
   virtual bool is_known() const noexcept = 0;
   // If is_known(); once.
   virtual void append_to(std::string& out) const = 0;
+};
+
+// Makes the client's reply of what Redis replies to something else, kAskedBytes of it at most: it
+// is written to `out`, or promised. Called once at most: an error of Redis's is relayed instead,
+// unless `takes_errors`, and a connection that is lost replies nothing.
+struct AskedReply {
+  static constexpr std::size_t kAskedBytes = 1024;
+
+  std::function<std::unique_ptr<PromisedReply>(std::string_view redis, std::string& out)> reply;
+  bool takes_errors = false;
 };
 
 }  // namespace cuckooguard::guard

@@ -2,57 +2,51 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
-#include <type_traits>
 
 #include "redis/word.h"
 #include "resp/reply_writer.h"
+#include "text/ascii.h"
 #include "text/number.h"
 
 namespace cuckooguard::guard {
 namespace {
 
-constexpr std::uint32_t kBucketSizeMax = 255;
-constexpr std::uint32_t kIterationsMax = 65535;
+constexpr std::uint64_t kCuckooBucketSize = 2;
 
-constexpr std::string_view kInserts = "bf.insert cf.insert cf.insertnx";
-constexpr std::string_view kBloom = "bf.insert bf.reserve";
+using Arguments = std::span<const std::string_view>;
+using Refusal = std::string_view;  // empty: nothing is wrong
+constexpr Refusal kTooSmall = "Capacity must be at least (BucketSize * 2)";
 
-struct Option {
+// A number of CF.RESERVE, in the order in which they are looked at.
+struct CuckooOption {
   std::string_view word;
-  std::string_view commands;
-  // Of its value; false: `error`. Null: it has none.
-  bool (*read)(std::string_view value, FilterOptions& out);
-  std::string_view error{};
+  std::int64_t least;
+  std::int64_t most;
+  std::optional<std::uint32_t> FilterOptions::* value;
+  Refusal unreadable;
+  Refusal out_of_bounds;
 };
-
-template <auto kMember, auto kLeast, auto kMost>
-bool read_number(std::string_view text, FilterOptions& out) {
-  using Number = typename std::remove_reference_t<decltype(out.*kMember)>::value_type;
-  const auto value = text::number_of<Number>(text);
-  out.*kMember = value;
-  return value && std::clamp<Number>(*value, kLeast, kMost) == *value;
-}
-
-bool read_rate(std::string_view text, FilterOptions& out) {
-  out.error = text::number_of<double>(text);
-  return out.error && *out.error > 0 && *out.error < 1;
-}
-
-constexpr auto read_any_capacity = read_number<&FilterOptions::capacity, 1U, kCapacityMax>;
-constexpr auto read_expansion = read_number<&FilterOptions::expansion, 0U, kExpansionMax>;
-constexpr auto read_bucket_size = read_number<&FilterOptions::bucket_size, 1U, kBucketSizeMax>;
-constexpr auto read_iterations = read_number<&FilterOptions::iterations, 1U, kIterationsMax>;
-
-constexpr std::array kOptions = std::to_array<Option>({
-    {"capacity", kInserts, read_any_capacity, "Bad capacity"},
-    {"error", "bf.insert", read_rate, "Bad error rate"},
-    {"expansion", kBloom, read_expansion, "Bad expansion"},
-    {"expansion", "cf.reserve", read_expansion, "Couldn't parse EXPANSION"},
-    {"bucketsize", "cf.reserve", read_bucket_size, "Couldn't parse BUCKETSIZE"},
-    {"maxiterations", "cf.reserve", read_iterations, "Couldn't parse MAXITERATIONS"},
-    {"nocreate", kInserts, nullptr},
-    {"nonscaling", kBloom, nullptr},
+constexpr std::array kCuckooOptions = std::to_array<CuckooOption>({
+    {"maxiterations",
+     1,
+     65535,
+     &FilterOptions::iterations,
+     "Couldn't parse MAXITERATIONS",
+     "MAXITERATIONS: value must be an integer between 1 and 65535, inclusive."},
+    {"bucketsize",
+     1,
+     255,
+     &FilterOptions::bucket_size,
+     "Couldn't parse BUCKETSIZE",
+     "BUCKETSIZE: value must be an integer between 1 and 255, inclusive."},
+    {"expansion",
+     0,
+     kExpansionMax,
+     &FilterOptions::expansion,
+     "Couldn't parse EXPANSION",
+     "EXPANSION: value must be an integer between 0 and 32768, inclusive."},
 });
 
 struct Fact {
@@ -100,73 +94,187 @@ OwnDecision answer(const Call& call, const FilterInfo& info, std::span<const Fac
   return call.answer();
 }
 
-// Null: that word is none of this command's.
-const Option* option_of(std::string_view command, std::string_view word) {
-  const auto* const found = std::ranges::find_if(kOptions, [&](const Option& each) {
-    return redis::is_any_of(command, each.commands) && redis::is_word(word, each.word);
-  });
-  return found == kOptions.end() ? nullptr : found;
+bool has_word(Arguments arguments, std::string_view word) {
+  return std::ranges::any_of(arguments, [&](auto each) { return redis::is_word(each, word); });
 }
 
-// The argument at `at`, which is passed by; empty: there is none.
-std::string_view take_value(std::span<const std::string_view> arguments, std::size_t& at) {
-  if (at >= arguments.size()) {
+// The first argument behind the first of this word, which may be the key or a number; null: it is
+// the last one. Nothing: there is no such word.
+std::optional<const std::string_view*> value_of(Arguments arguments, std::string_view word) {
+  const auto found =
+      std::ranges::find_if(arguments, [&](auto each) { return redis::is_word(each, word); });
+  if (found == arguments.end()) {
+    return std::nullopt;
+  }
+  return found + 1 == arguments.end() ? nullptr : &*(found + 1);
+}
+
+// As strtod() reads it, but for hexadecimal digits.
+std::optional<double> read_rate(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) {
+    text.remove_prefix(1);
+  }
+  const auto rate = text::number_of<double>(text);
+  return rate && !std::isnan(*rate) ? rate : std::nullopt;
+}
+bool is_rate(double rate) {
+  return rate > 0 && rate < 1;
+}
+
+std::uint32_t expansion_of(std::int64_t number) {
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(number, kExpansionMax));
+}
+
+Refusal read_bloom_reserve(Arguments arguments, FilterOptions& out) {
+  const auto rate = read_rate(arguments[2]);
+  if (!rate || !is_rate(*rate)) {
+    return rate ? "ERR (0 < error rate range < 1) " : "ERR bad error rate";
+  }
+  const auto capacity = read_integer(arguments[3]);
+  if (!capacity || *capacity <= 0) {
+    return capacity ? "ERR (capacity should be larger than 0)" : "ERR bad capacity";
+  }
+  out.error = rate;
+  out.capacity = static_cast<std::uint64_t>(*capacity);
+  out.scales = !has_word(arguments, "nonscaling");
+  const auto expansion = value_of(arguments, "expansion");
+  if (!expansion) {
     return {};
   }
-  return arguments[at++];
+  if (*expansion == nullptr) {
+    return "ERR no expansion";
+  }
+  if (!out.scales) {
+    return "Nonscaling filters cannot expand";
+  }
+  const auto number = read_integer(**expansion);
+  if (!number || *number < 1) {
+    return number ? "ERR expansion should be greater or equal to 1" : "ERR bad expansion";
+  }
+  out.expansion = expansion_of(*number);
+  return {};
+}
+
+Refusal read_cuckoo_reserve(Arguments arguments, FilterOptions& out) {
+  const auto capacity = read_integer(arguments[2]);
+  if (!capacity) {
+    return "Bad capacity";
+  }
+  for (const CuckooOption& option : kCuckooOptions) {
+    const auto value = value_of(arguments, option.word);
+    const auto number = value && *value != nullptr ? read_integer(**value) : std::nullopt;
+    if (value && !number) {
+      return option.unreadable;
+    }
+    if (number && std::clamp(*number, option.least, option.most) != *number) {
+      return option.out_of_bounds;
+    }
+    if (number) {
+      out.*option.value = static_cast<std::uint32_t>(*number);
+    }
+  }
+  if (*capacity < std::int64_t{2} * out.bucket_size.value_or(kCuckooBucketSize)) {
+    return kTooSmall;
+  }
+  out.capacity = static_cast<std::uint64_t>(*capacity);
+  if (out.expansion) {
+    out.expansion = std::bit_ceil(*out.expansion) * (*out.expansion == 0 ? 0 : 1);
+    out.scales = *out.expansion != 0;
+  }
+  return {};
+}
+
+// INSERT's options. All numbers are looked at when all have been read.
+struct Inserted {
+  std::int64_t capacity = 1;
+  std::int64_t expansion = 1;
+  double error = 0.5;
+};
+
+// Of the letter at `index`; 0: it is shorter.
+char letter_of(std::string_view word, std::size_t index = 0) {
+  return index < word.size() ? text::to_lower(word[index]) : '\0';
+}
+
+Refusal take_number(std::string_view text, Refusal refusal, std::int64_t& number) {
+  const auto read = read_integer(text);
+  number = read.value_or(0);
+  return read ? Refusal() : refusal;
+}
+
+// One that has a value.
+Refusal take_option(bool is_cuckoo,
+                    std::string_view word,
+                    std::string_view value,
+                    FilterOptions& out,
+                    Inserted& numbers) {
+  if (letter_of(word) == 'c') {
+    const Refusal refusal = take_number(value, "Bad capacity", numbers.capacity);
+    const bool is_small =
+        is_cuckoo && numbers.capacity < static_cast<std::int64_t>(2 * kCuckooBucketSize);
+    out.capacity = static_cast<std::uint64_t>(std::max<std::int64_t>(numbers.capacity, 0));
+    return refusal.empty() && is_small ? kTooSmall : refusal;
+  }
+  if (letter_of(word, 1) == 'r') {
+    out.error = read_rate(value);
+    numbers.error = out.error.value_or(0);
+    return out.error ? Refusal() : "Bad error rate";
+  }
+  const Refusal refusal = take_number(value, "Bad expansion", numbers.expansion);
+  out.expansion = expansion_of(std::max<std::int64_t>(numbers.expansion, 0));
+  return refusal;
 }
 
 }  // namespace
 
-std::expected<FilterOptions, std::string_view> read_filter_options(
-    std::string_view command, std::span<const std::string_view> arguments, std::size_t first) {
-  const bool is_reserve = command.ends_with("RESERVE");
+std::optional<std::int64_t> read_integer(std::string_view text) {
+  const auto number = text::number_of<std::int64_t>(text);
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  return digits.starts_with('0') && text != "0" ? std::nullopt : number;
+}
+
+std::expected<FilterOptions, std::string_view> read_reserve(std::string_view command,
+                                                            Arguments arguments) {
   FilterOptions options;
-  std::size_t i = first;
-  while (i < arguments.size() && (is_reserve || !redis::is_word(arguments[i], "items"))) {
-    const Option* const option = option_of(command, arguments[i]);
-    if (option == nullptr) {
+  if (is_cuckoo(command) && arguments.size() % 2 == 0) {
+    return std::unexpected("");
+  }
+  const Refusal refusal = is_cuckoo(command) ? read_cuckoo_reserve(arguments, options)
+                                             : read_bloom_reserve(arguments, options);
+  return refusal.empty() ? std::expected<FilterOptions, std::string_view>(options)
+                         : std::unexpected(refusal);
+}
+
+std::expected<FilterOptions, std::string_view> read_insert(std::string_view command,
+                                                           Arguments arguments) {
+  FilterOptions options;
+  Inserted numbers;
+  std::size_t i = 2;
+  while (i < arguments.size() && options.items == 0) {
+    const std::string_view word = arguments[i++];
+    const char letter = letter_of(word);
+    if (letter == 'i') {
+      options.items = i;
+    } else if (letter == 'n') {
+      const bool is_nocreate = is_cuckoo(command) || letter_of(word, 2) == 'c';
+      (is_nocreate ? options.creates : options.scales) = false;
+    } else if (letter != 'c' && (letter != 'e' || is_cuckoo(command))) {
       return std::unexpected("Unknown argument received");
-    }
-    ++i;
-    if (option->read != nullptr && !option->read(take_value(arguments, i), options)) {
-      return std::unexpected(option->error);
-    }
-    options.creates = options.creates && option->word != "nocreate";
-    if (option->word == "nonscaling") {
-      options.scales = false;
-    } else if (option->word == "expansion") {  // the last one's counts of a cuckoo filter
-      options.scales = (options.scales || is_cuckoo(command)) && options.expansion != 0;
+    } else if (i == arguments.size()) {
+      return std::unexpected("");
+    } else if (const Refusal refusal =
+                   take_option(is_cuckoo(command), word, arguments[i++], options, numbers);
+               !refusal.empty()) {
+      return std::unexpected(refusal);
     }
   }
-  if (is_reserve && !options.scales && options.expansion.value_or(0) != 0) {
-    return std::unexpected("Nonscaling filters cannot expand");
+  if (options.items == 0 || options.items == arguments.size()) {
+    return std::unexpected("");
   }
-  options.items = i + 1;
+  if (!is_rate(numbers.error) || numbers.capacity < 1 || numbers.expansion < 1) {
+    return std::unexpected("Bad argument received");
+  }
   return options;
-}
-
-std::expected<double, std::string_view> read_error_rate(std::string_view text) {
-  const auto rate = text::number_of<double>(text);
-  if (!rate) {
-    return std::unexpected("ERR bad error rate");
-  }
-  if (std::isnan(*rate) || *rate <= 0 || *rate >= 1) {
-    return std::unexpected("ERR (0 < error rate range < 1)");
-  }
-  return *rate;
-}
-
-std::expected<std::uint64_t, std::string_view> read_capacity(std::string_view text,
-                                                             bool is_cuckoo) {
-  const auto capacity = text::number_of<std::uint64_t>(text);
-  if (!capacity || *capacity > kCapacityMax) {
-    return std::unexpected(is_cuckoo ? "Bad capacity" : "ERR bad capacity");
-  }
-  if (*capacity == 0) {
-    return std::unexpected(is_cuckoo ? "Bad capacity" : "ERR (capacity should be larger than 0)");
-  }
-  return *capacity;
 }
 
 // In RESP2, one fact is replied as its value alone, in an array.

@@ -1,9 +1,9 @@
 // How RedisBloom's commands are written: names, options, and the replies of BF.INFO and CF.INFO.
 //
-// Threads: any. Lifetimes: nothing is kept. Errors: RedisBloom's words. Limits: each number's as
-// there.
+// Threads: any. Lifetimes: nothing is kept. Errors: RedisBloom's words, and which comes first.
+// Limits: each number's as there.
 // Source: https://redis.io/docs/latest/commands/bf.insert, bf.reserve, bf.info, cf.insert,
-// cf.reserve, cf.info.
+// cf.reserve, cf.info; src/rebloom.c of RedisBloom 2.8.7.
 #pragma once
 
 #include <cstdint>
@@ -26,27 +26,29 @@ constexpr bool is_if_new(std::string_view command) {
 }
 
 inline constexpr std::uint64_t kCapacityMax = std::uint64_t{1} << 33U;
-inline constexpr std::uint32_t kExpansionMax = 32768;  // RedisBloom's
+inline constexpr std::uint32_t kExpansionMax = 32768;  // more is taken for this
 
 struct FilterOptions {
-  std::optional<std::uint64_t> capacity{};
+  std::optional<std::uint64_t> capacity{};  // perhaps above kCapacityMax
   std::optional<double> error{};
   std::optional<std::uint32_t> expansion{};
   std::optional<std::uint32_t> bucket_size{};
   std::optional<std::uint32_t> iterations{};
   bool creates = true;
   bool scales = true;
-  std::size_t items = 0;  // behind ITEMS, which may be the end; of INSERT
+  std::size_t items = 0;  // behind ITEMS; of INSERT
 };
 
-// `arguments` from `first` on. What is no option of this command
-// is an error.
-std::expected<FilterOptions, std::string_view> read_filter_options(
-    std::string_view command, std::span<const std::string_view> arguments, std::size_t first);
+// Of a command with its name and its key: RESERVE takes its options where it finds them, and
+// overlooks the rest; INSERT knows each by its first letters. Else the error; empty: there are too
+// few arguments.
+std::expected<FilterOptions, std::string_view> read_reserve(
+    std::string_view command, std::span<const std::string_view> arguments);
+std::expected<FilterOptions, std::string_view> read_insert(
+    std::string_view command, std::span<const std::string_view> arguments);
 
-// Of BF.RESERVE and CF.RESERVE.
-std::expected<double, std::string_view> read_error_rate(std::string_view text);
-std::expected<std::uint64_t, std::string_view> read_capacity(std::string_view text, bool is_cuckoo);
+// As RedisBloom reads one: no leading zero, no "-0".
+std::optional<std::int64_t> read_integer(std::string_view text);
 
 struct FilterInfo {
   std::uint64_t capacity = 0;

@@ -251,6 +251,31 @@ void ReplyOrder::promise(std::unique_ptr<guard::PromisedReply> reply) {
   count_held();
 }
 
+void ReplyOrder::ask(guard::AskedReply asked) {
+  ++expected_;
+  asked_ = std::make_unique<Asked>(Asked{.how = std::move(asked)});
+  entries_.push_back({Kind::ask, 1});
+  count_held();
+}
+
+// False: its reply was relayed, or is made now. True: it is promised.
+bool ReplyOrder::end_asked() {
+  const std::unique_ptr<Asked> asked = std::move(asked_);
+  if (!asked->is_taken) {
+    return false;
+  }
+  std::string out;
+  auto promise = asked->how.reply(asked->redis, out);
+  output_->append(out);
+  if (!promise) {
+    return false;
+  }
+  entries_[head_].kind = Kind::promise;
+  promised_ = std::make_unique<PromisedReplies>();
+  promised_->add(std::move(promise));
+  return true;
+}
+
 void ReplyOrder::add_local(std::string_view bytes) {
   append_local(bytes);
   count_held();
@@ -348,6 +373,10 @@ std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
     rewritten_->take(bytes.substr(0, piece.bytes), *output_);
   } else if (is_compared_) {
     compared_->take(bytes.substr(0, piece.bytes));
+  } else if (takes_asked()) {
+    std::string& redis = asked_->redis;
+    const std::size_t room = guard::AskedReply::kAskedBytes - redis.size();
+    redis.append(bytes.substr(0, std::min(room, piece.bytes)));
   } else if (!is_dropped_) {
     output_->append(bytes.substr(0, piece.bytes));
   }
@@ -389,7 +418,10 @@ bool ReplyOrder::begin_reply(char first) {
   if (is_compared_) {
     compared_->begin();
   }
-  is_rewritten_ = rewritten_ && !is_dropped_ &&
+  if (first != '>' && leading_replies_ == 0 && !is_drained() && entries_[head_].kind == Kind::ask) {
+    asked_->is_taken = first != '-' || asked_->how.takes_errors;
+  }
+  is_rewritten_ = rewritten_ && !is_dropped_ && !takes_asked() &&
                   (first == '-' || may_be_frame_ || rewritten_->is_expecting()) &&
                   rewritten_->begin(ended_ + 1, first, may_be_frame_);
   if (first != '>' && leading_replies_ == 0 && has_promises() &&
@@ -445,6 +477,10 @@ void ReplyOrder::on_reply_end(char type) {
     }
     is_compared_ = false;
     pop();
+  } else if (entry.kind == Kind::ask) {
+    if (!end_asked()) {
+      pop();
+    }
   } else if (--entry.amount == 0) {
     pop();
   }

@@ -258,7 +258,10 @@ class ReplyOrder {
   // A reply that leaves when it is known. Until then (has_promises()) nothing more may be expected
   // of Redis, whose replies would come too early.
   void promise(std::unique_ptr<guard::PromisedReply> reply);
-  bool has_promises() const { return promised_ != nullptr; }
+  bool has_promises() const { return promised_ != nullptr || asked_ != nullptr; }
+  // The next reply of Redis is not relayed, but has another one made of it, which may be a promise
+  // then: has_promises() from now on. There is none yet.
+  void ask(guard::AskedReply asked);
   // Sends those that are known by now. False: none.
   bool keep_promises() {
     const std::size_t before = entries();
@@ -313,20 +316,30 @@ class ReplyOrder {
   // flight. They and their entries count like the output's chunks (io::HeldBytes).
   std::size_t waiting_bytes() const {
     return local_.size() - local_head_ + (promised_ ? promised_->bytes() : 0) +
+           (asked_ ? sizeof(Asked) + guard::AskedReply::kAskedBytes : 0) +
            (compared_ ? compared_->bytes() : 0) + (rewritten_ ? rewritten_->bytes() : 0);
   }
 
  private:
-  enum class Kind : std::uint8_t { relay, confirm, compare, local, promise, merge, anything };
+  enum class Kind : std::uint8_t { relay, confirm, compare, local, promise, ask, merge, anything };
   struct Entry {
     Kind kind = Kind::relay;
-    std::uint32_t amount = 0;  // relay, compare (1), promise (1): replies; confirm: confirmations;
+    std::uint32_t amount = 0;  // relay, compare, promise, ask (1): replies; confirm: confirmations;
                                // local: bytes; merge: elements of the client's reply
     std::uint32_t from_redis = 0;  // merge: elements of Redis's reply
     std::uint32_t parts = 0;       // merge: entries that follow and belong to it
   };
 
+  struct Asked {
+    guard::AskedReply how;
+    bool is_taken = false;  // the reply that has begun; else it is relayed
+    std::string redis{};
+  };
+
   bool is_drained() const { return head_ == entries_.size(); }
+  // Of the reply at hand.
+  bool takes_asked() const { return asked_ && asked_->is_taken; }
+  bool end_asked();
   ObservedReplies& observe();
   void add_relay(std::size_t count);
   void add_local(std::string_view bytes);
@@ -379,6 +392,7 @@ class ReplyOrder {
   std::unique_ptr<RewrittenReplies> rewritten_;  // null: none are
   std::unique_ptr<ComparedReplies> compared_;    // of all `compare` entries; null before the first
   std::unique_ptr<PromisedReplies> promised_;    // of all `promise` entries; null: there are none
+  std::unique_ptr<Asked> asked_;                 // of the `ask` entry; null: there is none
   std::unique_ptr<ObservedReplies> observed_;    // null: nothing is to come that changes anything
   io::HeldBytes held_{output_->pool()};
 };

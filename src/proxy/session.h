@@ -434,6 +434,7 @@ class Session final : public io::Disposable,
   }
   bool may_travel(redis::Lane lane, upstream::Route::Needs needs = {});
   bool take_own_command(const guard::OwnCommands::Served& served, std::string_view raw);
+  bool ask_redis(guard::OwnDecision decision);
   void go_on(std::string_view refusal = {});
   bool refuse_one(std::string_view input, std::size_t& consumed, std::string_view error);
   void on_relayed(bool well_formed);

@@ -29,6 +29,9 @@ bool Session::take_own_command(const guard::OwnCommands::Served& served, std::st
     hold(for_source);
     return false;
   }
+  if (decision.action == Action::ask) {
+    return ask_redis(std::move(decision));
+  }
   if (decision.action == Action::promise) {
     let_go();
     decision.promise->await(worker_.known, this);
@@ -54,6 +57,28 @@ bool Session::take_own_command(const guard::OwnCommands::Served& served, std::st
     resp::append_command(bytes, decision.instead);
     decide_and_carry_out(worker_.guard.ask(decision.instead, state_, now_), bytes);
   }
+  return true;
+}
+
+// False: what is at hand is held.
+bool Session::ask_redis(guard::OwnDecision decision) {
+  if (waits_for_promises() || !may_leave(worker_.guard.ask(decision.instead, state_, now_))) {
+    return false;
+  }
+  let_go();
+  order_.ask({.reply =
+                  [this, reply = std::move(decision.asked.reply)](std::string_view redis,
+                                                                  std::string& out) {
+                    auto promise = reply(redis, out);
+                    if (promise) {
+                      promise->await(worker_.known, this);
+                    }
+                    return promise;
+                  },
+              .takes_errors = decision.asked.takes_errors});
+  std::string bytes;
+  resp::append_command(bytes, decision.instead);
+  forward(bytes);
   return true;
 }
 

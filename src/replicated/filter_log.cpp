@@ -145,6 +145,27 @@ void FilterLog::submit(std::shared_ptr<filled::Change> change) {
   }
 }
 
+// A round from now on finds out, at once or after its kBlock; or the log is not read at all.
+void FilterLog::flushed(std::shared_ptr<filled::Change> change) {
+  const std::lock_guard lock(mutex_);
+  flushed_.push_back({.change = std::move(change), .at = io::now_since_boot()});
+}
+
+// Those before this round.
+void FilterLog::finish_flushed(TimePoint asked_at) {
+  std::deque<Flushed> done;
+  {
+    const std::lock_guard lock(mutex_);
+    while (!flushed_.empty() && flushed_.front().at < asked_at) {
+      done.push_back(std::move(flushed_.front()));
+      flushed_.pop_front();
+    }
+  }
+  for (const Flushed& each : done) {
+    each.change->finish({});
+  }
+}
+
 bool FilterLog::is_current(TimePoint now) const noexcept {
   return now.time_since_epoch().count() < current_until_.load(std::memory_order_acquire);
 }
@@ -182,6 +203,7 @@ void FilterLog::run() {
   current_until_ = 0;
   queue_.close("the guard is shutting down");
   queue_.lose("the guard is shutting down: the change may or may not have been applied");
+  finish_flushed(TimePoint::max());
   give_up_dumps();
 }
 
@@ -214,6 +236,7 @@ void FilterLog::fail(const Failure& failure) {
                                       : std::clamp(2 * pause_, kPauseLeast, kPauseMost);
   }
   replica_.doubt();
+  finish_flushed(io::now_since_boot() - settings_.change_wait);
   become(is_broken ? State::lost : failure.state, failure.why);
   if (is_cut) {
     queue_.lose("the connection to Redis was lost (" + failure.why +
@@ -225,6 +248,7 @@ void FilterLog::fail(const Failure& failure) {
 void FilterLog::become(State state, const std::string& why) {
   if (state == State::lost) {
     queue_.close("the filters' log in Redis is unusable: " + why);
+    finish_flushed(TimePoint::max());
   } else {
     queue_.open();
   }
@@ -505,6 +529,7 @@ void FilterLog::proven(TimePoint asked_at) {
     ready_since_ = io::now_since_boot();
     become(State::ready, "");
   }
+  finish_flushed(asked_at);
   if (generation_ != replica_.reader().generation()) {
     generation_ = replica_.reader().generation();
     if (calls_.on_new_generation) {

@@ -208,6 +208,7 @@ class FilterLog final : public filled::Store {
   void start();
 
   void submit(std::shared_ptr<filled::Change> change) override;
+  void flushed(std::shared_ptr<filled::Change> change) override;
   bool is_current(filled::TimePoint now) const noexcept override;
   Status status() const;
   std::optional<filled::LogStatus> log() const override { return status(); }
@@ -253,6 +254,7 @@ class FilterLog final : public filled::Store {
                                       const redisReply& streams,
                                       TimePoint asked_at);
   void proven(TimePoint asked_at);
+  void finish_flushed(TimePoint asked_at);
   // What is here is no longer current, and is read again, because of this.
   std::unexpected<Failure> left_by(Failure failure);
   void forget();
@@ -276,8 +278,14 @@ class FilterLog final : public filled::Store {
   filled::LogKey key_;
   filled::ChangeQueue queue_;
   std::atomic<TimePoint::rep> current_until_{0};
-  mutable std::mutex mutex_;
+  struct Flushed {
+    std::shared_ptr<filled::Change> change;
+    TimePoint at;
+  };
+
+  mutable std::mutex mutex_;  // of these
   Status status_;
+  std::deque<Flushed> flushed_;  // of clients, each of which waits for one
 
   io::Worker worker_;
 

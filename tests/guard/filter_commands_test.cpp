@@ -33,7 +33,8 @@ TEST_F(FilterCommandsTest, are_those_of_a_key_that_a_namespace_names) {
   EXPECT_TRUE(takes({"BF.EXISTS", "users", "1"}));
   EXPECT_TRUE(takes({"cf.anything", "items"}));
   EXPECT_FALSE(takes({"BF.EXISTS", "orders", "1"}));
-  EXPECT_FALSE(takes({"BF.EXISTS"}));
+  EXPECT_TRUE(takes({"BF.EXISTS"})) << "to say that it has too few arguments";
+  EXPECT_FALSE(takes({"BF.ANYTHING"}));
   EXPECT_FALSE(takes({"GET", "users"}));
   EXPECT_FALSE(takes({"XF.EXISTS", "users", "1"}));
   EXPECT_FALSE(takes({"BFXEXISTS", "users", "1"}));
@@ -47,7 +48,7 @@ struct Spoken {
 
 // As RedisBloom replies to a filter in which are 1 to 100; the numbers of INFO are this filter's.
 TEST_F(FilterCommandsTest, reply_in_the_bytes_of_redis_bloom) {
-  const std::string_view arity = "-ERR wrong number of arguments for 'BF.EXISTS' command\r\n";
+  const std::string_view arity = "-ERR wrong number of arguments for 'bf.exists' command\r\n";
   const Spoken spoken[] = {
       {{"BF.EXISTS", "users", "7"}, ":1\r\n", "#t\r\n"},
       {{"bf.exists", "users", "500"}, ":0\r\n", "#f\r\n"},
@@ -94,8 +95,8 @@ TEST_F(FilterCommandsTest, reply_in_the_bytes_of_redis_bloom) {
        "-Unknown argument received\r\n",
        "-Unknown argument received\r\n"},
       {{"bf.insert", "users", "NOCREATE", "ITEMS"},
-       "-ERR wrong number of arguments for 'BF.INSERT' command\r\n",
-       "-ERR wrong number of arguments for 'BF.INSERT' command\r\n"},
+       "-ERR wrong number of arguments for 'bf.insert' command\r\n",
+       "-ERR wrong number of arguments for 'bf.insert' command\r\n"},
   };
   for (const Spoken& each : spoken) {
     EXPECT_EQ(reply(each.words), each.resp2) << *each.words.begin();
@@ -177,9 +178,12 @@ TEST_F(FilterCommandsTest, of_another_db_the_key_is_any_key) {
 TEST_F(FilterCommandsTest, are_none_that_redis_knows_where_they_cannot_be_answered) {
   EXPECT_EQ(instead({"BF.WHAT", "users", "1"}), "GUARD.BF.WHAT users 1");
   shop_.send({"MULTI"}, '+');
-  EXPECT_EQ(instead({"bf.exists", "users", "500"}), "GUARD.bf.exists users 500");
-  EXPECT_EQ(instead({"BF.EXISTS", "carts", "500"}), "GUARD.BF.EXISTS carts 500")
-      << "SELECT may have been queued";
+  redis_says_ = "-ERR unknown command\r\n";
+  EXPECT_TRUE(reply({"bf.exists", "users", "500"}).contains("not allowed inside MULTI"));
+  EXPECT_EQ(asked_, "GUARD.bf.exists users 500");
+  (void)reply({"BF.EXISTS", "carts", "500"});
+  EXPECT_EQ(asked_, "GUARD.BF.EXISTS carts 500") << "SELECT may have been queued";
+  EXPECT_EQ(instead({"BF.WHAT", "users", "1"}), "GUARD.BF.WHAT users 1");
 }
 
 // What cannot be held, of a client that does not read, must not reach Redis either.

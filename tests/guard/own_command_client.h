@@ -21,10 +21,13 @@ class OwnCommandClient : public ::testing::Test {
  protected:
   OwnCommandClient() { shop_.process.sources = &sources_; }
 
+  // What Redis is asked is in `asked_`; it says `redis_says_`.
   OwnDecision decide(std::initializer_list<std::string_view> arguments) {
-    return shop_.serve(
+    OwnDecision decision = shop_.serve(
         std::span(arguments.begin(), arguments.size()),
         {.now = shop_.now, .since = since_, .has_room = has_room_, .has_promises = has_promises_});
+    asked_ = decision.action == OwnDecision::Action::ask ? words_of(decision.instead) : "";
+    return asked_.empty() ? std::move(decision) : heard(decision.asked);
   }
   // The reply, or "" if there is none yet or ever.
   std::string reply(std::initializer_list<std::string_view> arguments) {
@@ -44,12 +47,8 @@ class OwnCommandClient : public ::testing::Test {
   }
   // What Redis is sent instead, to be refused.
   std::string instead(std::initializer_list<std::string_view> arguments) {
-    std::string all;
     const OwnDecision decision = decide(arguments);
-    for (const std::string_view word : decision.instead) {
-      all.append(all.empty() ? "" : " ").append(word);
-    }
-    return decision.action == OwnDecision::Action::forward ? all : "";
+    return decision.action == OwnDecision::Action::forward ? words_of(decision.instead) : "";
   }
   void allow(redis::UserAccess access) {
     redis::Users users{.default_needs_no_password = true};
@@ -57,7 +56,32 @@ class OwnCommandClient : public ::testing::Test {
     shop_.facts.publish_users(shop_.facts.epoch(), std::move(users));
   }
 
+  static std::string words_of(std::span<const std::string_view> words) {
+    std::string all;
+    for (const std::string_view word : words) {
+      all.append(all.empty() ? "" : " ").append(word);
+    }
+    return all;
+  }
+  OwnDecision heard(const AskedReply& asked) {
+    heard_.clear();
+    const bool is_relayed = redis_says_.starts_with('-') && !asked.takes_errors;
+    auto promise = is_relayed ? nullptr : asked.reply(redis_says_, heard_);
+    heard_ += is_relayed ? redis_says_ : "";
+    if (promise && promise->is_known()) {
+      promise->append_to(heard_);
+      promise.reset();
+    }
+    if (promise) {
+      return {.action = OwnDecision::Action::promise, .promise = std::move(promise)};
+    }
+    return {.action = OwnDecision::Action::answer, .reply = heard_};
+  }
+
   GuardedShop shop_;
+  std::string redis_says_ = ":0\r\n";
+  std::string asked_;
+  std::string heard_;
   ToldSources sources_{{{.name = "shop", .status = {.type = "mysql"}},
                         {.name = "files", .status = {}, .reached = Reached::not_followed}}};
   TimePoint since_ = shop_.now;

@@ -17,7 +17,10 @@ using std::chrono::milliseconds;
 
 class SessionPromises : public ProxiedClient {
  protected:
-  SessionPromises() { filled_.store.does_at_once = false; }
+  SessionPromises() {
+    filled_.filters.apply({.kind = filled::Operation::Kind::create, .filter = "bf:a"});
+    filled_.store.does_at_once = false;
+  }
   void client_says(std::string_view bytes) {
     client_.send(bytes);
     pass(loop_, milliseconds(5));
@@ -186,6 +189,79 @@ TEST_F(SessionPromises, count_as_commands_in_flight) {
   EXPECT_EQ(client_.read(), ":1\r\n:0\r\n:0\r\n");
   store_does(2);
   EXPECT_EQ(client_.read(), ":0\r\n:0\r\n");
+}
+
+// --- replies made of what Redis says ---
+
+const std::string kAddNew = command({"BF.ADD", "bf:new", "1"});
+const std::string kAsks = command({"EXISTS", "bf:new"});
+
+TEST_F(SessionPromises, of_a_new_filter_begin_with_a_question_to_redis) {
+  connect_both();
+  client_says(std::string(kExistingGet) + kAddNew + kAddNew + std::string(kExistingGet));
+  EXPECT_EQ(redis_.read(), std::string(kExistingGet) + kAsks);
+  redis_says("$1\r\nA\r\n:");
+  EXPECT_EQ(client_.read(), "$1\r\nA\r\n");
+  EXPECT_EQ(filled_.store.waiting(), 0U);
+  redis_says("0\r\n");
+  EXPECT_EQ(filled_.store.waiting(), 1U) << "the next one waits, since it would ask, too";
+  store_does(1);
+  EXPECT_EQ(client_.read(), ":1\r\n");
+  EXPECT_EQ(redis_.read(), "");
+  store_does(1);
+  EXPECT_EQ(client_.read(), ":0\r\n");
+  EXPECT_EQ(redis_.read(), kExistingGet);
+}
+
+TEST_F(SessionPromises, end_with_what_redis_says) {
+  connect_both();
+  client_says(kAddNew + std::string(kExistingGet));
+  EXPECT_EQ(redis_.read(), kAsks);
+  redis_says(":1\r\n");
+  EXPECT_TRUE(client_.read().starts_with("-WRONGTYPE "));
+  EXPECT_EQ(redis_.read(), kExistingGet) << "what waited goes on";
+  EXPECT_EQ(filled_.store.waiting(), 0U);
+}
+
+TEST_F(SessionPromises, of_a_new_filter_are_kept_for_a_client_that_sends_no_more) {
+  connect_both();
+  client_says(kAddNew);
+  client_.finish();
+  pass(loop_, milliseconds(5));
+  EXPECT_FALSE(client_is_closed());
+  EXPECT_EQ(redis_.read(), kAsks);
+  redis_says(":0\r\n");
+  store_does(1);
+  EXPECT_EQ(client_.read(), ":1\r\n");
+  EXPECT_TRUE(redis_.at_end());
+}
+
+TEST_F(SessionPromises, of_a_client_that_has_gone_are_not_asked_for) {
+  connect_both();
+  client_says(kAddNew);
+  client_.reset();
+  redis_says(":0\r\n");
+  pass(loop_, milliseconds(50));
+  EXPECT_EQ(sessions(), 0U);
+  EXPECT_EQ(filled_.store.waiting(), 0U);
+}
+
+TEST_F(SessionPromises, inside_multi_are_an_error_that_says_so) {
+  connect_both();
+  client_says(command({"MULTI"}));
+  redis_says("+OK\r\n");
+  client_says(kAdd);
+  (void)client_.read();
+  EXPECT_EQ(redis_.read(), command({"MULTI"}) + command({"GUARD.BF.ADD", "bf:a", "1"}));
+  redis_says("-ERR unknown command 'GUARD.BF.ADD'\r\n");
+  EXPECT_TRUE(client_.read().starts_with("-ERR 'bf.add' of a filter of the guard is not allowed"));
+  client_says(command({"EXEC"}));
+  EXPECT_EQ(redis_.read(), command({"EXEC"}));
+  redis_says("-EXECABORT Transaction discarded\r\n");
+  EXPECT_EQ(client_.read(), "-EXECABORT Transaction discarded\r\n");
+  client_says(kAdd);
+  store_does(1);
+  EXPECT_EQ(client_.read(), ":1\r\n");
 }
 
 }  // namespace

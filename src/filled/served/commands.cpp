@@ -4,8 +4,14 @@
 //   BF.*, CF.*            of a key that filters.named or allow_reserve names, or that is a filter
 //   SADD, SISMEMBER,      of a key of filters.dedupe: SADD replies how many members were not there
 //   SMISMEMBER, SCARD     before; their names are not kept, so all other set commands are refused
-//   DEL, UNLINK, EXISTS,  of a filter that is there, alone. What cannot be done with a filter, or
-//   TYPE, EXPIRE, TTL ... not together with other keys, is refused in words
+//   DEL, UNLINK, EXISTS,  of filters that are there, and keys of Redis's, which is sent the rest
+//   TOUCH
+//   TYPE, EXPIRE, TTL ... of a filter that is there, alone. What cannot be done with a filter is
+//                         refused in words
+//   FLUSHALL, FLUSHDB     are Redis's; behind its OK filters are gone, too
+//
+// Where no filter has the key, Redis is asked whether it has it, before one is made or is said not
+// to be there: RedisBloom's error is another one then.
 //
 // What changes a filter, and what must be asked in its turn (CF.COUNT, SCANDUMP), goes to the store
 // (filled/store.h), and its reply is promised until that is done; later commands of the client that
@@ -18,15 +24,15 @@
 // waits, kKnowPatience at most, and is then refused.
 //
 // In a db other than 0 the keys are Redis's, and so are those longer than kKeyBytesMax. Who may:
-// users who may do everything, and filters.users. What a script does is not seen. FLUSHALL is
-// Redis's: with durability redis the filters are deleted with it, else they stay.
+// users who may do everything, and filters.users. What a script or a transaction does is not seen.
 //
 // A client may send thousands of commands at once that make, drop or load a filter, each of which
 // takes some 40 us: a worker does Filled::kWholePerTurn of them, and the rest wait for its next
 // turn.
 //
 // A filter that was dropped stays in memory until each worker has had another of these commands.
-// Limits: filters.max_filters and max_memory go with each operation (filled/operation.h).
+// Limits: filters.max_filters and max_memory go with each operation (filled/operation.h); a command
+// drops kFiltersAtOnce.
 // Source: https://redis.io/docs/latest/commands (bf.*, cf.*, sadd ...); RedisBloom 2.8.
 #include <algorithm>
 #include <array>
@@ -37,207 +43,37 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "filled/store.h"
 #include "resp/reply_writer.h"
 #include "resp/version.h"
 #include "served/filled.h"
+#include "served/replies.h"
 #include "text/number.h"
 
 namespace cuckooguard::guard {
 namespace {
 
-// What is written of a change. Errors: RedisBloom's, as replies.
-namespace filled_reply {
-
-constexpr std::string_view kWrongKind =
-    "WRONGTYPE Operation against a key holding the wrong kind of value";
-
-using filled::Change;
-using filled::ItemOutcome;
-using filled::Outcome;
-using resp::Version;
-
-constexpr std::string_view kBloomIsFull = "ERR non scaling filter is full";
-constexpr std::string_view kCuckooIsFull = "Filter is full";
-constexpr std::string_view kNoRoom =
-    "ERR no room for the filter: filters.max_filters or filters.max_memory is reached";
-
-std::string error_of(const Outcome& outcome, std::string_view missing) {
-  switch (outcome.status) {
-    case Outcome::Status::no_filter:
-      return std::string(missing);
-    case Outcome::Status::exists:
-      return "ERR item exists";
-    case Outcome::Status::no_room:
-      return std::string(kNoRoom);
-    case Outcome::Status::wrong_kind:
-      return std::string(kWrongKind);
-    case Outcome::Status::bad_dump:
-      return "ERR received bad data: " + outcome.why;
-    case Outcome::Status::done:
-    case Outcome::Status::not_in_log:
-    case Outcome::Status::unknown:
-      break;
-  }
-  return "ERR " + outcome.why;
-}
-
-// Whether it was done; if not, its error.
-bool is_done(std::string& out, const Change& change, std::string_view missing = "ERR not found") {
-  const Outcome& outcome = change.outcome();
-  if (outcome.status != Outcome::Status::done) {
-    resp::append_error(out, error_of(outcome, missing));
-  }
-  return outcome.status == Outcome::Status::done;
-}
-
-bool has_no_place(ItemOutcome item) {
-  return item == ItemOutcome::full || item == ItemOutcome::no_room;
-}
-
-bool is_of_cuckoo(const Change& change) {
-  return change.operation().shape.kind == filled::Kind::cuckoo;
-}
-
-void append_item(std::string& out, ItemOutcome item, const Change& change, Version version) {
-  if (item == ItemOutcome::full) {
-    resp::append_error(out, is_of_cuckoo(change) ? kCuckooIsFull : kBloomIsFull);
-  } else if (item == ItemOutcome::no_room) {
-    resp::append_error(out, kNoRoom);
-  } else {
-    resp::append_boolean(out, version, item == ItemOutcome::done);
-  }
-}
-
-// -1 is a full one's; RESP3 has no third boolean. CF.INSERTNX has integers there, too.
-void append_cuckoo_items(std::string& out, const Change& change, Version version) {
-  const bool has_integers =
-      version == Version::resp2 || change.operation().kind == filled::Operation::Kind::add_if_new;
-  resp::append_array_header(out, change.outcome().items.size());
-  for (const ItemOutcome item : change.outcome().items) {
-    if (has_integers) {
-      resp::append_integer(out, has_no_place(item) ? -1 : item == ItemOutcome::done ? 1 : 0);
-    } else {
-      resp::append_boolean(out, version, item == ItemOutcome::done);
-    }
-  }
-}
-
-// RedisBloom stops at the first that has no place.
-void append_bloom_items(std::string& out, const Change& change, Version version) {
-  const auto& items = change.outcome().items;
-  const auto first = std::ranges::find_if(items, has_no_place);
-  const auto told =
-      static_cast<std::size_t>(first - items.begin()) + (first == items.end() ? 0 : 1);
-  resp::append_array_header(out, told);
-  for (const ItemOutcome item : std::span(items).first(told)) {
-    append_item(out, item, change, version);
-  }
-}
-
-void of_add(std::string& out, const Change& change, Version version) {
-  if (is_done(out, change)) {
-    append_item(out, change.outcome().items.front(), change, version);
-  }
-}
-
-void of_add_each(std::string& out, const Change& change, Version version) {
-  if (is_done(out, change)) {
-    (is_of_cuckoo(change) ? append_cuckoo_items : append_bloom_items)(out, change, version);
-  }
-}
-
-// What is not known to be there is new.
-void of_set_add(std::string& out, const Change& change, Version /*version*/) {
-  const Outcome& outcome = change.outcome();
-  const bool is_known = outcome.status == Outcome::Status::done;
-  if (outcome.status == Outcome::Status::wrong_kind || outcome.status == Outcome::Status::no_room) {
-    is_done(out, change);  // its error
-    return;
-  }
-  resp::append_integer(out,
-                       is_known ? static_cast<std::int64_t>(outcome.items.size()) -
-                                      std::ranges::count(outcome.items, ItemOutcome::not_done)
-                                : static_cast<std::int64_t>(change.operation().hashes.size()));
-}
-
-void of_erase(std::string& out, const Change& change, Version version) {
-  if (is_done(out, change, "Not found")) {
-    resp::append_boolean(out, version, change.outcome().items.front() == ItemOutcome::done);
-  }
-}
-
-void of_count(std::string& out, const Change& change, Version /*version*/) {
-  const bool has_filter = change.outcome().status != Outcome::Status::no_filter;
-  if (!has_filter) {
-    resp::append_integer(out, 0);
-  } else if (is_done(out, change)) {
-    resp::append_integer(out, static_cast<std::int64_t>(change.outcome().counts.front()));
-  }
-}
-
-void of_create(std::string& out, const Change& change, Version /*version*/) {
-  if (is_done(out, change)) {
-    resp::append_simple(out, "OK");
-  }
-}
-
-void of_key(std::string& out, const Change& change, Version /*version*/) {
-  if (change.outcome().status == Outcome::Status::no_filter) {
-    resp::append_integer(out, 0);
-  } else if (is_done(out, change)) {
-    resp::append_integer(out, 1);
-  }
-}
-
-}  // namespace filled_reply
-
 using filled::Operation;
 
 constexpr std::size_t kKeyBytesMax = 512;
 constexpr std::int64_t kSecond = 1000;
+constexpr std::size_t kFiltersAtOnce = 100;  // to be dropped by one command
+constexpr std::uint64_t kDumpBytesMore = std::uint64_t{1}
+                                         << 20U;  // no dump has twice a filter's, and these
+constexpr std::string_view kTooLarge = "ERR Insufficient memory to create filter";
+constexpr std::size_t kFrontBytes = 64;  // of a dump's first piece, as with RedisBloom's header
 constexpr std::size_t kPieceBytes = std::size_t{48} * 1024;
 static_assert(kPieceBytes <= filled::kBlobBytesMax);
 
-enum class Family : std::uint8_t { filter, set, key };
+enum class Family : std::uint8_t { filter, set, key, flush };
 
 Family family_of(const CommandRow& row) {
   return static_cast<Family>(row.kind);
 }
-
-// The reply to a change; what is written of it is known when it is done.
-class FilledReply final : public PromisedReply {
- public:
-  using Write = void (*)(std::string& out, const filled::Change& change, resp::Version version);
-
-  FilledReply(std::shared_ptr<filled::Change> change,
-              Write write,
-              resp::Version version,
-              FilledCounts& counts)
-      : change_(std::move(change)), write_(write), version_(version), counts_(counts) {}
-
-  std::size_t bytes() const override {
-    const Operation& operation = change_->operation();
-    return sizeof(filled::Change) + operation.bytes() +
-           operation.hashes.size() * sizeof(filled::ItemOutcome);
-  }
-  void await(std::shared_ptr<KnownReplies> known, void* waiter) override {
-    change_->await([known = std::move(known)](auto& done) { known->add(done); }, waiter);
-  }
-  bool is_known() const noexcept override { return change_->is_done(); }
-  void append_to(std::string& out) const override {
-    counts_.add(*change_);
-    write_(out, *change_, version_);
-  }
-
- private:
-  std::shared_ptr<filled::Change> change_;
-  Write write_;
-  resp::Version version_;
-  FilledCounts& counts_;
-};
 
 class FilledCommands final : public CommandServer {
  public:
@@ -245,8 +81,11 @@ class FilledCommands final : public CommandServer {
       : CommandServer(guard, rows), filled(all) {}
 
   bool takes(const CommandRow& row, Arguments arguments, TimePoint now) override {
+    if (family_of(row) == Family::flush) {
+      return true;
+    }
     if (arguments.size() < 2) {
-      return false;
+      return family_of(row) == Family::filter;  // no filter of Redis's, either
     }
     const auto keys = arguments.subspan(1, std::min(row.keys, arguments.size() - 1));
     const bool may_be = family_of(row) != Family::key || !parts().store.is_current(now);
@@ -255,7 +94,7 @@ class FilledCommands final : public CommandServer {
     });
   }
   bool is_of_another_db(const Call& call) const override {
-    return !call.client.has_changes_in_flight() && call.client.db() != 0;
+    return !call.client.has_changes_in_flight() && call.client.db() != 0 && call.name != "flushall";
   }
   bool trusts(std::string_view user) const override {
     const std::vector<std::string>& users = parts().settings.users;
@@ -267,7 +106,8 @@ class FilledCommands final : public CommandServer {
                       Arguments front,
                       const Client& client,
                       TimePoint now) override {
-    return takes(row, front, now) && (!client.is_settled() || client.db() == 0);
+    return front.size() > 1 && family_of(row) != Family::flush && takes(row, front, now) &&
+           (!client.is_settled() || client.db() == 0);
   }
 
   const Filled::Parts& parts() const { return filled.parts(); }
@@ -357,17 +197,18 @@ struct FilledCall : Call {
   // Where something may be missing, each may be there; but a set's member is then taken for a new
   // one.
   OwnDecision exists() const {
-    if (is_of_another_kind()) {
+    const bool is_set = family() == Family::set;
+    if (is_set && is_of_another_kind()) {
       return wrong_kind();
     }
-    const bool is_set = family() == Family::set;
+    const filled::FilledFilter* const filter = is_of_another_kind() ? nullptr : filter_here();
     const auto write = [&](const auto& is_found) {
       return booleans(items(), is_set ? resp::Version::resp2 : version(), is_found);
     };
     OwnDecision found = write([&](std::string_view item) {
-      return named != nullptr && named->filter->may_contain(hash(item));
+      return filter != nullptr && filter->may_contain(hash(item));
     });
-    const bool is_unsure = named != nullptr && named->filter->is_unsure();
+    const bool is_unsure = filter != nullptr && filter->is_unsure();
     if (is_unsure || !worker.is_current(attempt.now)) {
       found = write([&](std::string_view /*item*/) { return !is_set; });
     }
@@ -381,15 +222,15 @@ struct FilledCall : Call {
   }
 
   OwnDecision insert() const {
-    const auto options = read_filter_options(name, arguments, 2);
+    const auto options = read_insert(name, arguments);
     if (!options) {
-      return error(options.error());
-    }
-    if (options->items >= arguments.size()) {
-      return error_of_arity();
+      return refused(options.error());
     }
     const auto made_as = template_of();
     const bool is_named = made_as && made_as->is_named;
+    if (!is_named && options->creates && is_too_large(*options)) {
+      return error(kTooLarge);
+    }
     return add_items(arguments.subspan(options->items),
                      is_named ? made_as->shape : shape_of(*options, kind()),
                      made_as && options->creates);
@@ -400,70 +241,56 @@ struct FilledCall : Call {
   OwnDecision count() const { return submit_item(Operation::Kind::count, filled_reply::of_count); }
 
   OwnDecision reserve() const {
-    const bool is_cuckoo = kind() == filled::Kind::cuckoo;
-    std::size_t next = 2;
-    double rate = 0;
-    if (!is_cuckoo) {
-      const auto read = read_error_rate(arguments[next++]);
-      if (!read) {
-        return error(read.error());
-      }
-      rate = *read;
-    }
-    const auto capacity = read_capacity(arguments[next++], is_cuckoo);
-    if (!capacity) {
-      return error(capacity.error());
-    }
-    auto options = read_filter_options(name, arguments, next);
+    const auto options = read_reserve(name, arguments);
     if (!options) {
-      return error(options.error());
+      return refused(options.error());
+    }
+    if (is_of_another_kind()) {
+      return wrong_kind();
     }
     const auto made_as = template_of();
     if (named != nullptr || (made_as && made_as->is_named)) {
-      return error("ERR item exists");
+      return error(filled_reply::kExists);
     }
     if (!made_as) {
       return error("ERR filters.allow_reserve does not allow this key");
     }
-    options->capacity = *capacity;
-    if (!is_cuckoo) {
-      options->error = rate;
-    }
-    return submit({.kind = Operation::Kind::create, .shape = shape_of(*options, kind())},
-                  filled_reply::of_create);
+    return is_too_large(*options)
+               ? error(kTooLarge)
+               : submit({.kind = Operation::Kind::create, .shape = shape_of(*options, kind())},
+                        filled_reply::of_create);
   }
 
   // There is nothing to do: layers share their rate.
   OwnDecision compact() const {
-    return named == nullptr ? error("Cuckoo filter was not found") : simple("OK");
+    return named == nullptr || is_of_another_kind() ? error("Cuckoo filter was not found")
+                                                    : simple("OK");
   }
 
   OwnDecision card() const {
-    if (is_of_another_kind()) {
-      return wrong_kind();
+    if (named == nullptr && family() == Family::filter) {
+      return unless_redis_has_key([](std::string& out) { resp::append_integer(out, 0); });
     }
-    if (named != nullptr && named->filter->is_unsure()) {
-      return error("ERR " + named->filter->why_unsure());
+    if (auto refused = refusal_of_filter()) {
+      return *std::move(refused);
     }
     return integer(named == nullptr ? 0 : static_cast<std::int64_t>(named->filter->facts().items));
   }
 
   OwnDecision info() const {
-    if (named == nullptr) {
-      return error("ERR not found");
-    }
-    if (is_of_another_kind()) {
-      return wrong_kind();
+    if (auto refused = refusal_of_filter()) {
+      return *std::move(refused);
     }
     const filled::FilledFilter& filter = *named->filter;
-    if (filter.is_unsure()) {
-      return error("ERR " + filter.why_unsure());
-    }
     const filled::FilledFilter::Facts facts = filter.facts();
     const filled::Shape& shape = filter.shape();
+    std::uint64_t capacity = 0;
+    for (const auto& layer : filter.layer_facts()) {
+      capacity += layer.capacity;
+    }
     return answer_info(
         *this,
-        {.capacity = facts.capacity,
+        {.capacity = shape.scales ? std::max(capacity, facts.items) : capacity,
          .bytes = facts.bytes,
          .filters = facts.layers,
          .items = facts.items,
@@ -474,14 +301,37 @@ struct FilledCall : Call {
          .iterations = shape.iterations_max});
   }
 
-  // It is held until it is there: what was promised would be in memory for each who asks.
+  OwnDecision debug() const {
+    if (auto refused = refusal_of_filter()) {
+      return *std::move(refused);
+    }
+    reply.clear();
+    filled_reply::append_debug(reply, *named->filter);
+    return answer();
+  }
+
+  // It is held until it is there: what was promised would be in memory for each who asks. Of an
+  // empty cuckoo filter there is none.
   OwnDecision scan_dump() const {
-    const auto piece = text::number_of<std::uint64_t>(arguments[2]);
-    if (!piece) {
-      return error("Second argument must be numeric");
+    const bool is_cuckoo = kind() == filled::Kind::cuckoo;
+    const auto piece = read_integer(arguments[2]);
+    if (is_cuckoo && (!piece || *piece < 0)) {
+      return error("Invalid position");
     }
     if (attempt.has_promises) {
       return hold();
+    }
+    if (auto refused = refusal_of_filter()) {
+      return *std::move(refused);
+    }
+    if (!piece) {
+      return error("Second argument must be numeric");
+    }
+    const filled::FilledFilter& filter = *named->filter;
+    const auto bytes_max = static_cast<std::int64_t>(2 * filter.bytes() + kDumpBytesMore);
+    if ((is_cuckoo && filter.items() == 0) || *piece < 0 ||
+        *piece > bytes_max / static_cast<std::int64_t>(kPieceBytes)) {
+      return piece_of_dump(0, {});
     }
     if (*piece == 0) {
       const auto dump = filled.dump_for(key(), kind(), attempt);
@@ -494,41 +344,80 @@ struct FilledCall : Call {
         return answer();
       }
     }
-    const auto bytes = filled.piece_of_dump(
-        key(), std::min(*piece, filled::kItemsMax) * kPieceBytes, kPieceBytes, attempt.now);
-    if (!bytes) {
-      return error("ERR the dump does not exist any more: start again at 0");
-    }
-    reply.clear();
-    resp::append_array_header(reply, 2);
-    resp::append_integer(reply, static_cast<std::int64_t>(bytes->empty() ? 0 : *piece + 1));
-    resp::append_bulk(reply, *bytes);
-    return answer();
+    const auto number = static_cast<std::uint64_t>(*piece);
+    const auto bytes =
+        number == 0
+            ? filled.piece_of_dump(key(), 0, kFrontBytes, attempt.now)
+            : filled.piece_of_dump(
+                  key(), kFrontBytes + (number - 1) * kPieceBytes, kPieceBytes, attempt.now);
+    return bytes ? piece_of_dump(bytes->empty() ? 0 : *piece + 1, *bytes)
+                 : error("ERR the dump does not exist any more: start again at 0");
   }
 
   OwnDecision load_chunk() const {
-    const auto piece = text::number_of<std::uint64_t>(arguments[2]);
-    if (!piece) {
-      return error("Second argument must be numeric");
+    const bool is_cuckoo = kind() == filled::Kind::cuckoo;
+    const auto piece = read_integer(arguments[2]);
+    if (!piece || (is_cuckoo && *piece == 0)) {
+      return error(is_cuckoo ? "Invalid position" : "ERR Second argument must be numeric");
     }
     if (!template_of()) {
       return error("ERR filters.allow_reserve does not allow this key");
     }
     const std::string_view bytes = arguments[3];
+    if (named != nullptr) {
+      return is_of_another_kind()
+                 ? wrong_kind()
+                 : error(filled_reply::refusal_of_piece(kind(), *piece, bytes.size()));
+    }
+    if (*piece < 1) {
+      return no_filter();
+    }
     if (bytes.size() > filled::kBlobBytesMax) {
-      return error("ERR received bad data: a piece of a dump has at most 48 KiB");
+      return error(std::string(filled_reply::kBadData) + ": a piece of a dump has at most 48 KiB");
     }
     return submit({.kind = Operation::Kind::load,
                    .shape = {.kind = kind()},
-                   .piece = *piece,
+                   .piece = static_cast<std::uint64_t>(*piece),
                    .blob = std::string(bytes),
                    .must_be_tagged = true},
-                  filled_reply::of_create);
+                  filled_reply::of_load);
   }
 
-  OwnDecision drop() const { return submit({.kind = Operation::Kind::drop}, filled_reply::of_key); }
+  // Of all its keys; those that are no filters are Redis's.
+  OwnDecision drop() const {
+    if (arguments.size() == 2 && named != nullptr) {
+      return submit({.kind = Operation::Kind::drop}, filled_reply::of_key);
+    }
+    const Keys keys = keys_here();
+    if (keys.filters.size() > kFiltersAtOnce) {
+      return refuse();
+    }
+    if (!worker.has_turn(attempt.now)) {
+      return hold();
+    }
+    SeveralReply::Changes changes;
+    for (const std::string_view each : keys.filters) {
+      changes.push_back(std::make_shared<filled::Change>(
+          Operation{.kind = Operation::Kind::drop, .filter = std::string(each)}));
+    }
+    return with_redis(keys,
+                      [changes, &store = parts.store, &counts = filled.counts()](std::int64_t count,
+                                                                                 std::string&) {
+                        for (const auto& change : changes) {
+                          store.submit(change);
+                        }
+                        return std::make_unique<SeveralReply>(changes, count, counts);
+                      });
+  }
 
-  OwnDecision has_key() const { return integer(1); }
+  OwnDecision has_key() const {
+    const Keys keys = keys_here();
+    return with_redis(
+        keys, [here = static_cast<std::int64_t>(keys.named)](std::int64_t count, std::string& out) {
+          resp::append_integer(out, count + here);
+          return std::unique_ptr<PromisedReply>();
+        });
+  }
 
   OwnDecision type() const {
     switch (named->filter->shape().kind) {
@@ -591,6 +480,113 @@ struct FilledCall : Call {
     return named != nullptr && named->filter->shape().kind != kind();
   }
   OwnDecision wrong_kind() const { return error(filled_reply::kWrongKind); }
+  const filled::FilledFilter* filter_here() const {
+    return named == nullptr ? nullptr : named->filter.get();
+  }
+  bool is_too_large(const FilterOptions& options) const {
+    return named == nullptr && options.capacity.value_or(0) > kCapacityMax;
+  }
+  // That it is none of this kind, or that nothing is known of it.
+  std::optional<OwnDecision> refusal_of_filter() const {
+    if (is_of_another_kind()) {
+      return wrong_kind();
+    }
+    if (named == nullptr) {
+      return family() == Family::filter ? std::optional(no_filter()) : std::nullopt;
+    }
+    const filled::FilledFilter& filter = *named->filter;
+    return filter.is_unsure() ? std::optional(error("ERR " + filter.why_unsure())) : std::nullopt;
+  }
+  OwnDecision no_filter() const {
+    return unless_redis_has_key(
+        [](std::string& out) { resp::append_error(out, filled_reply::kNotFound); });
+  }
+
+  OwnDecision piece_of_dump(std::int64_t next, std::string_view bytes) const {
+    reply.clear();
+    resp::append_array_header(reply, 2);
+    resp::append_integer(reply, next);
+    if (next == 0 && kind() == filled::Kind::cuckoo) {
+      resp::append_nil(reply, version());
+    } else {
+      resp::append_bulk(reply, bytes);
+    }
+    return answer();
+  }
+
+  // No filter has the key. If Redis has it, that is RedisBloom's error; else what `then` does. A
+  // Redis that replies with an error is none to say so.
+  template <class Then>
+  OwnDecision unless_redis_has_key(Then then) const {
+    const std::array words{std::string_view("EXISTS"), key()};
+    return ask(words,
+               {.reply =
+                    [then](std::string_view redis, std::string& out) {
+                      if (redis == ":1\r\n") {
+                        resp::append_error(out, filled_reply::kWrongKind);
+                        return std::unique_ptr<PromisedReply>();
+                      }
+                      if constexpr (std::is_void_v<decltype(then(out))>) {
+                        then(out);
+                        return std::unique_ptr<PromisedReply>();
+                      } else {
+                        return then(out);
+                      }
+                    },
+                .takes_errors = true});
+  }
+
+  // A command's keys: filters, each once, and Redis's.
+  struct Keys {
+    std::vector<std::string_view> filters{};
+    std::size_t named = 0;  // how often
+    std::vector<std::string_view> others{};
+  };
+  Keys keys_here() const {
+    Keys keys;
+    for (const std::string_view each : items_from_key()) {
+      const auto* const found = directory->find(each);
+      if (found == nullptr || !found->second.is_there(now)) {
+        keys.others.push_back(each);
+        continue;
+      }
+      ++keys.named;
+      if (std::ranges::find(keys.filters, each) == keys.filters.end()) {
+        keys.filters.push_back(each);
+      }
+    }
+    return keys;
+  }
+  Arguments items_from_key() const { return arguments.subspan(1); }
+
+  // `then` gets how many of the others Redis counts.
+  template <class Then>
+  OwnDecision with_redis(const Keys& keys, Then then) const {
+    if (keys.others.empty()) {
+      reply.clear();
+      return decided(then(0, reply));
+    }
+    std::vector<std::string_view> words{arguments[0]};
+    words.insert(words.end(), keys.others.begin(), keys.others.end());
+    return ask(words,
+               {.reply = [then](std::string_view redis,
+                                std::string& out) -> std::unique_ptr<PromisedReply> {
+                 redis.remove_prefix(redis.starts_with(':') ? 1 : 0);
+                 return then(text::take_number<std::int64_t>(redis).value_or(0), out);
+               }});
+  }
+  // Null: `reply` has it.
+  OwnDecision decided(std::unique_ptr<PromisedReply> promised) const {
+    if (!promised) {
+      return answer();
+    }
+    if (promised->is_known() && !attempt.has_promises) {
+      reply.clear();
+      promised->append_to(reply);
+      return answer();
+    }
+    return {.action = OwnDecision::Action::promise, .promise = std::move(promised)};
+  }
 
   // What may be made under the key; nothing: no filter of these commands.
   std::optional<Filled::Template> template_of() const {
@@ -634,26 +630,40 @@ struct FilledCall : Call {
     if (is_whole(operation) && !worker.has_turn(attempt.now)) {
       return hold();
     }
+    std::shared_ptr<filled::Change> drops;
     if (expired != nullptr) {
-      parts.store.submit(
+      drops =
           std::make_shared<filled::Change>(filled::Operation{.kind = Operation::Kind::drop,
                                                              .filter = std::string(key()),
-                                                             .incarnation = expired->incarnation}));
+                                                             .incarnation = expired->incarnation});
     }
     operation.filter = key();
     operation.filters_max = parts.settings.max_filters;
     // What has no room here takes none.
     operation.bytes_max = parts.settings.max_memory + parts.filters.totals().unsure_bytes;
     const auto change = std::make_shared<filled::Change>(std::move(operation));
-    parts.store.submit(change);
-    const FilledReply promised(change, write, version(), filled.counts());
-    if (promised.is_known() && !attempt.has_promises) {
-      reply.clear();
-      promised.append_to(reply);
-      return answer();
-    }
-    return {.action = OwnDecision::Action::promise,
-            .promise = std::make_unique<FilledReply>(change, write, version(), filled.counts())};
+    const auto submit_now = [drops,
+                             change,
+                             write,
+                             version = version(),
+                             &store = parts.store,
+                             &counts = filled.counts()](std::string&) {
+      if (drops) {
+        store.submit(drops);
+      }
+      store.submit(change);
+      return std::unique_ptr<PromisedReply>(
+          std::make_unique<FilledReply>(change, write, version, counts));
+    };
+    return needs_free_key(change->operation()) ? unless_redis_has_key(submit_now)
+                                               : decided(submit_now(reply));
+  }
+
+  // Of commands that RedisBloom refuses for a key of Redis's.
+  bool needs_free_key(const Operation& operation) const {
+    using enum Operation::Kind;
+    return named == nullptr && family() == Family::filter && operation.kind != erase &&
+           operation.kind != count;
   }
 };
 
@@ -684,6 +694,23 @@ OwnDecision run_on_key(const Call& of) {
     return call.refuse();
   }
   return call.named != nullptr ? (call.*kFunction)() : OwnDecision();  // it has just expired
+}
+
+// Redis's OK, when the filters are gone, too.
+OwnDecision run_flush(const Call& call) {
+  Filled& filled = static_cast<FilledCommands&>(call.server).filled;
+  return call.ask(
+      call.arguments,
+      {.reply = [&store = filled.parts().store, &counts = filled.counts()](
+                    std::string_view redis, std::string& out) -> std::unique_ptr<PromisedReply> {
+        if (!redis.starts_with("+OK")) {
+          out = redis;
+          return nullptr;
+        }
+        const auto change = std::make_shared<filled::Change>(Operation());
+        store.flushed(change);
+        return std::make_unique<SeveralReply>(SeveralReply::Changes{change}, std::nullopt, counts);
+      }});
 }
 
 struct Arity {
@@ -721,12 +748,13 @@ constexpr auto kRows = std::to_array<CommandRow>({
     row(Family::filter, "CF.DEL", {3, 3}, run<&FilledCall::erase>),
     row(Family::filter, "CF.COUNT", {3, 3}, run<&FilledCall::count>),
     row(Family::filter, "BF.RESERVE", {4, 7}, run<&FilledCall::reserve>),
-    row(Family::filter, "CF.RESERVE", {3, 9}, run<&FilledCall::reserve>),
+    row(Family::filter, "CF.RESERVE", {3, kAny}, run<&FilledCall::reserve>),
     row(Family::filter, "BF.CARD", {2, 2}, run_if_current<&FilledCall::card>, kWaits),
     row(Family::filter, "BF.INFO", {2, 3}, run_if_current<&FilledCall::info>, kWaits),
     row(Family::filter, "CF.INFO", {2, 2}, run_if_current<&FilledCall::info>, kWaits),
     row(Family::filter, "CF.COMPACT", {2, 2}, run_if_current<&FilledCall::compact>, kWaits),
-    row(Family::filter, "BF.SCANDUMP CF.SCANDUMP", {3, 3}, run<&FilledCall::scan_dump>),
+    row(Family::filter, "BF.DEBUG CF.DEBUG", {2, 2}, run_if_current<&FilledCall::debug>, kWaits),
+    row(Family::filter, "BF.SCANDUMP CF.SCANDUMP", {3, 3}, run_if_current<&FilledCall::scan_dump>),
     row(Family::filter, "BF.LOADCHUNK CF.LOADCHUNK", {4, 4}, run<&FilledCall::load_chunk>),
     row(Family::set, "sadd", {3, kAny}, run<&FilledCall::add>),
     row(Family::set, "sismember", {3, 3}, run<&FilledCall::exists>, kWaits),
@@ -737,9 +765,9 @@ constexpr auto kRows = std::to_array<CommandRow>({
     row(Family::set, "smove", {2, kAny}, run<&FilledCall::refuse>, {.keys = 2}),
     row(Family::set, "sintercard sinter sinterstore sunion sunionstore sdiff sdiffstore",
         {2, kAny}, run<&FilledCall::refuse>, {.keys = kAny}),
-    row(Family::key, "del unlink", {2, kAny}, run_on_key<&FilledCall::drop>, {.keys = kAny}),
+    row(Family::key, "del unlink", {2, kAny}, run_if_current<&FilledCall::drop>, {.keys = kAny}),
     row(Family::key, "exists touch",
-        {2, kAny}, run_on_key<&FilledCall::has_key>, {.waits = true, .keys = kAny}),
+        {2, kAny}, run_if_current<&FilledCall::has_key>, {.waits = true, .keys = kAny}),
     row(Family::key, "type", {2, kAny}, run_on_key<&FilledCall::type>, kWaits),
     row(Family::key, "expire pexpire expireat pexpireat",
         {3, kAny}, run_on_key<&FilledCall::expire>),
@@ -750,6 +778,14 @@ constexpr auto kRows = std::to_array<CommandRow>({
         {2, kAny}, run_if_current<&FilledCall::refuse>, {.keys = 2}),
     row(Family::key, "move dump restore", {2, kAny}, run_if_current<&FilledCall::refuse>),
     row(Family::key, "object", {3, kAny}, run_if_current<&FilledCall::refuse>, {.keys = 2}),
+    {.names = "flushall flushdb",
+     .least = 1,
+     .most = kAny,
+     .needs = Needs::nothing,
+     .run = run_flush,
+     .waits_for_promises = true,
+     .is_of_redis = true,
+     .kind = static_cast<std::uint8_t>(Family::flush)},
 });
 // clang-format on
 

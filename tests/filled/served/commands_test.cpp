@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "filled/served/filled_shop.h"
@@ -11,6 +12,8 @@
 
 namespace cuckooguard::guard {
 namespace {
+
+using testing::HasSubstr;
 
 using Words = std::initializer_list<std::string_view>;
 
@@ -37,7 +40,7 @@ TEST_F(FilledCommandsTest, are_those_of_keys_that_are_filters_or_may_become_one)
   EXPECT_FALSE(takes({"SADD", "books:other", "1"}));
   EXPECT_FALSE(takes({"SADD", "seen:x", "1"}));
   EXPECT_FALSE(takes({"GET", "seen"}));
-  EXPECT_FALSE(takes({"BF.ADD"}));
+  EXPECT_TRUE(takes({"BF.ADD"})) << "no filter of Redis's, either";
   EXPECT_FALSE(takes({"DEL", "seen"})) << "there is none yet";
   EXPECT_FALSE(takes({"TYPE", "bf:x"}));
   (void)reply({"BF.ADD", "seen", "1"});
@@ -78,13 +81,13 @@ TEST_F(FilledCommandsTest, reply_in_the_bytes_of_redis_bloom) {
       {W{"BF.RESERVE", "bf:a", "0.01", "1000"}, "-ERR item exists\r\n"},
       {W{"BF.RESERVE", "seen", "0.01", "1000"}, "-ERR item exists\r\n"},
       {W{"BF.RESERVE", "bf:b", "x", "1000"}, "-ERR bad error rate\r\n"},
-      {W{"BF.RESERVE", "bf:b", "1", "1000"}, "-ERR (0 < error rate range < 1)\r\n"},
+      {W{"BF.RESERVE", "bf:b", "1", "1000"}, "-ERR (0 < error rate range < 1) \r\n"},
       {W{"BF.RESERVE", "bf:b", "0.1", "x"}, "-ERR bad capacity\r\n"},
       {W{"BF.RESERVE", "bf:b", "0.1", "0"}, "-ERR (capacity should be larger than 0)\r\n"},
       {W{"BF.RESERVE", "bf:b", "0.1", "9", "NONSCALING", "EXPANSION", "2"},
        "-Nonscaling filters cannot expand\r\n"},
       {W{"BF.RESERVE", "bf:b", "0.1"},
-       "-ERR wrong number of arguments for 'BF.RESERVE' command\r\n"},
+       "-ERR wrong number of arguments for 'bf.reserve' command\r\n"},
       {W{"BF.ADD", "bf:a", "1"}, ":1\r\n", "#t\r\n"},
       {W{"BF.ADD", "bf:a", "1"}, ":0\r\n", "#f\r\n"},
       {W{"BF.MADD", "bf:a", "1", "2", "2"}, "*3\r\n:0\r\n:1\r\n:0\r\n", "*3\r\n#f\r\n#t\r\n#f\r\n"},
@@ -111,8 +114,11 @@ TEST_F(FilledCommandsTest, reply_in_the_bytes_of_redis_bloom) {
       {W{"BF.INFO", "bf:c", "EXPANSION"}, "*1\r\n$-1\r\n", "%1\r\n+Expansion rate\r\n_\r\n"},
       {W{"CF.ADD", "bf:a", "1"},
        "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"},
-      {W{"CF.EXISTS", "bf:a", "1"},
-       "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"},
+      {W{"CF.EXISTS", "bf:a", "1"}, ":0\r\n", "#f\r\n"},
+      {W{"CF.MEXISTS", "bf:a", "1", "2"}, "*2\r\n:0\r\n:0\r\n", "*2\r\n#f\r\n#f\r\n"},
+      {W{"CF.COUNT", "bf:a", "1"}, ":0\r\n"},
+      {W{"CF.DEL", "bf:a", "1"}, "-Not found\r\n"},
+      {W{"CF.COMPACT", "bf:a"}, "-Cuckoo filter was not found\r\n"},
       {W{"CF.EXISTS", "cf:a", "1"}, ":0\r\n", "#f\r\n"},
       {W{"CF.COUNT", "cf:a", "1"}, ":0\r\n"},
       {W{"CF.DEL", "cf:a", "1"}, "-Not found\r\n"},
@@ -120,7 +126,8 @@ TEST_F(FilledCommandsTest, reply_in_the_bytes_of_redis_bloom) {
       {W{"CF.COMPACT", "cf:a"}, "-Cuckoo filter was not found\r\n"},
       {W{"CF.RESERVE", "cf:a", "x"}, "-Bad capacity\r\n"},
       {W{"CF.RESERVE", "cf:a", "9", "BUCKETSIZE", "x"}, "-Couldn't parse BUCKETSIZE\r\n"},
-      {W{"CF.RESERVE", "cf:a", "9", "MAXITERATIONS", "0"}, "-Couldn't parse MAXITERATIONS\r\n"},
+      {W{"CF.RESERVE", "cf:a", "9", "MAXITERATIONS", "0"},
+       "-MAXITERATIONS: value must be an integer between 1 and 65535, inclusive.\r\n"},
       {W{"CF.RESERVE", "cf:a", "9", "EXPANSION", "x"}, "-Couldn't parse EXPANSION\r\n"},
       {W{"CF.RESERVE", "cf:a", "1000", "BUCKETSIZE", "4", "EXPANSION", "2"}, "+OK\r\n"},
       {W{"CF.RESERVE", "cf:a", "1000"}, "-ERR item exists\r\n"},
@@ -136,15 +143,24 @@ TEST_F(FilledCommandsTest, reply_in_the_bytes_of_redis_bloom) {
       {W{"CF.DEL", "cf:a", "3"}, ":0\r\n", "#f\r\n"},
       {W{"CF.EXISTS", "cf:a", "3"}, ":0\r\n", "#f\r\n"},
       {W{"CF.COMPACT", "cf:a"}, "+OK\r\n"},
-      {W{"CF.RESERVE", "cf:f", "2", "EXPANSION", "0"}, "+OK\r\n"},
+      {W{"CF.RESERVE", "cf:f", "2", "EXPANSION", "0"},
+       "-Capacity must be at least (BucketSize * 2)\r\n"},
+      {W{"CF.RESERVE", "cf:f", "2", "EXPANSION", "0", "BUCKETSIZE", "1"}, "+OK\r\n"},
       {W{"CF.INSERT", "cf:f", "ITEMS", "1", "2", "3"},
        "*3\r\n:1\r\n:1\r\n:-1\r\n",
        "*3\r\n#t\r\n#t\r\n#f\r\n"},
       {W{"CF.ADD", "cf:f", "4"}, "-Filter is full\r\n"},
       {W{"BF.SCANDUMP", "bf:z", "0"}, "-ERR not found\r\n"},
       {W{"BF.SCANDUMP", "bf:a", "x"}, "-Second argument must be numeric\r\n"},
-      {W{"BF.LOADCHUNK", "bf:l", "x", "y"}, "-Second argument must be numeric\r\n"},
-      {W{"BF.LOADCHUNK", "bf:a", "1", "y"}, "-ERR item exists\r\n"},
+      {W{"BF.LOADCHUNK", "bf:l", "x", "y"}, "-ERR Second argument must be numeric\r\n"},
+      {W{"BF.LOADCHUNK", "bf:a", "1", "yy"}, "-ERR received bad data\r\n"},
+      {W{"BF.LOADCHUNK", "bf:l", "1", "y"}, "-ERR received bad data\r\n"},
+      {W{"BF.LOADCHUNK", "bf:l", "2", "y"}, "-ERR not found\r\n"},
+      {W{"CF.LOADCHUNK", "cf:f", "1", "y"}, "-ERR item exists\r\n"},
+      {W{"CF.LOADCHUNK", "cf:f", "2", "y"}, "-Couldn't load chunk!\r\n"},
+      {W{"CF.LOADCHUNK", "cf:l", "1", "y"}, "-Invalid header\r\n"},
+      {W{"CF.LOADCHUNK", "cf:l", "0", "y"}, "-Invalid position\r\n"},
+      {W{"CF.SCANDUMP", "cf:f", "-1"}, "-Invalid position\r\n"},
       {W{"SISMEMBER", "x:dupefilter", "a"}, ":0\r\n"},
       {W{"SCARD", "x:dupefilter"}, ":0\r\n"},
       {W{"SADD", "x:dupefilter", "a"}, ":1\r\n"},
@@ -204,7 +220,6 @@ TEST_F(FilledCommandsTest, refuse_what_cannot_be_done_with_a_filter) {
                              Words{"SREM", "x:dupefilter", "a"},
                              Words{"RENAME", "bf:a", "bf:b"},
                              Words{"RENAME", "k", "bf:a"},
-                             Words{"DEL", "k", "bf:a"},
                              Words{"SUNIONSTORE", "k", "l", "x:dupefilter"},
                              Words{"SMOVE", "k", "x:dupefilter", "a"},
                              Words{"EXPIRE", "bf:a", "10", "NX"},
@@ -213,6 +228,67 @@ TEST_F(FilledCommandsTest, refuse_what_cannot_be_done_with_a_filter) {
         << *words.begin() << reply(words);
   }
   EXPECT_EQ(reply({"BF.EXISTS", "bf:a", "a"}), ":1\r\n");
+}
+
+// --- what Redis has ---
+
+TEST_F(FilledCommandsTest, of_a_key_that_redis_has_are_of_the_wrong_type) {
+  const Words refused[] = {{"BF.RESERVE", "bf:a", "0.01", "100"},
+                           {"BF.ADD", "bf:a", "1"},
+                           {"BF.INSERT", "bf:a", "NOCREATE", "ITEMS", "1"},
+                           {"BF.CARD", "bf:a"},
+                           {"BF.INFO", "bf:a", "WHAT"},
+                           {"BF.DEBUG", "bf:a"},
+                           {"BF.SCANDUMP", "bf:a", "x"},
+                           {"BF.LOADCHUNK", "bf:a", "2", "y"},
+                           {"CF.RESERVE", "cf:a", "100"},
+                           {"CF.ADDNX", "cf:a", "1"},
+                           {"CF.LOADCHUNK", "cf:a", "1", "y"}};
+  redis_says_ = ":1\r\n";
+  for (const Words& words : refused) {
+    EXPECT_EQ(reply(words),
+              "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n")
+        << *words.begin();
+    EXPECT_EQ(asked_, "EXISTS " + std::string(words.begin()[1]));
+  }
+  EXPECT_TRUE(filled_.filters.directory()->empty());
+  EXPECT_EQ(reply({"BF.EXISTS", "bf:a", "1"}), ":0\r\n");
+  EXPECT_EQ(reply({"CF.DEL", "cf:a", "1"}), "-Not found\r\n");
+  EXPECT_EQ(reply({"BF.ADD", "bf:a", "1", "2"}),
+            "-ERR wrong number of arguments for 'bf.add' command\r\n");
+  EXPECT_EQ(asked_, "") << "that comes first";
+  redis_says_ = "-NOPERM\r\n";
+  EXPECT_EQ(reply({"BF.ADD", "bf:a", "1"}), ":1\r\n") << "it does not say so";
+  EXPECT_EQ(reply({"BF.ADD", "bf:a", "2"}), ":1\r\n");
+  EXPECT_EQ(asked_, "") << "a filter has it";
+}
+
+TEST_F(FilledCommandsTest, of_several_keys_count_filters_and_what_redis_counts) {
+  (void)reply({"BF.ADD", "bf:a", "1"});
+  (void)reply({"CF.ADD", "cf:a", "1"});
+  redis_says_ = ":2\r\n";
+  EXPECT_EQ(reply({"EXISTS", "bf:a", "k", "bf:a", "l"}), ":4\r\n");
+  EXPECT_EQ(asked_, "EXISTS k l");
+  EXPECT_EQ(reply({"TOUCH", "bf:a", "cf:a"}), ":2\r\n");
+  EXPECT_EQ(asked_, "");
+  EXPECT_EQ(reply({"DEL", "k", "bf:a", "cf:a", "bf:a"}), ":4\r\n");
+  EXPECT_EQ(asked_, "DEL k");
+  EXPECT_TRUE(filled_.filters.directory()->empty());
+  (void)reply({"SADD", "x:dupefilter", "1"});
+  redis_says_ = "-READONLY\r\n";
+  EXPECT_EQ(reply({"UNLINK", "k", "x:dupefilter"}), "-READONLY\r\n");
+  EXPECT_FALSE(filled_.filters.directory()->empty());
+}
+
+TEST_F(FilledCommandsTest, are_gone_when_redis_has_lost_its_keys) {
+  (void)reply({"BF.ADD", "bf:a", "1"});
+  redis_says_ = "-NOPERM\r\n";
+  EXPECT_EQ(reply({"FLUSHALL"}), "-NOPERM\r\n");
+  EXPECT_EQ(reply({"BF.EXISTS", "bf:a", "1"}), ":1\r\n");
+  redis_says_ = "+OK\r\n";
+  EXPECT_EQ(reply({"FLUSHDB", "ASYNC"}), "+OK\r\n");
+  EXPECT_EQ(asked_, "FLUSHDB ASYNC");
+  EXPECT_EQ(reply({"BF.EXISTS", "bf:a", "1"}), ":0\r\n");
 }
 
 TEST_F(FilledCommandsTest, dump_a_filter_in_pieces_that_another_one_is_loaded_from) {
@@ -227,7 +303,7 @@ TEST_F(FilledCommandsTest, dump_a_filter_in_pieces_that_another_one_is_loaded_fr
     ASSERT_TRUE(got.starts_with("*2\r\n:")) << got;
     next = got.substr(5, got.find('\r', 5) - 5);
     if (next == "0") {
-      EXPECT_EQ(got, "*2\r\n:0\r\n$0\r\n\r\n");
+      EXPECT_EQ(got, "*2\r\n:0\r\n$-1\r\n");
       break;
     }
     const std::size_t bytes = got.find("\r\n", got.find('$')) + 2;
@@ -306,6 +382,7 @@ TEST_F(FilledCommandsTest, promise_a_reply_until_it_is_known) {
 
 // Else it would leave before that of the command in front of it.
 TEST_F(FilledCommandsTest, promise_what_is_known_at_once_behind_other_promises) {
+  (void)reply({"BF.RESERVE", "bf:a", "0.01", "10"});
   has_promises_ = true;
   const OwnDecision decision = decide({"BF.ADD", "bf:a", "1"});
   EXPECT_EQ(decision.action, Action::promise);
@@ -398,8 +475,13 @@ TEST_F(FilledCommandsTest, that_change_are_counted_when_their_reply_is_written) 
 TEST_F(FilledCommandsTest, are_none_that_redis_knows_where_they_cannot_be_answered) {
   (void)reply({"BF.ADD", "bf:a", "1"});
   shop_.send({"MULTI"}, '+');
-  EXPECT_EQ(instead({"BF.ADD", "bf:a", "1"}), "GUARD.BF.ADD bf:a 1");
-  EXPECT_EQ(instead({"DEL", "bf:a"}), "GUARD.DEL bf:a");
+  redis_says_ = "-ERR unknown command\r\n";
+  EXPECT_THAT(reply({"BF.ADD", "bf:a", "1"}), HasSubstr("'bf.add' of a filter of the guard"));
+  EXPECT_EQ(asked_, "GUARD.BF.ADD bf:a 1");
+  EXPECT_THAT(reply({"DEL", "bf:a"}), HasSubstr("not allowed inside MULTI"));
+  EXPECT_EQ(asked_, "GUARD.DEL bf:a");
+  EXPECT_EQ(decide({"FLUSHALL"}).action, Action::forward) << "queued as it is";
+  EXPECT_EQ(instead({"FLUSHALL"}), "");
 }
 
 TEST_F(FilledCommandsTest, that_may_be_of_a_filter_wait_while_it_is_not_known) {
@@ -429,6 +511,10 @@ TEST_F(FilledCommandsTest, of_another_db_the_key_is_any_key) {
   shop_.send({"SELECT", "2"}, '+');
   EXPECT_EQ(decide({"DEL", "bf:a"}).action, Action::forward);
   EXPECT_EQ(instead({"DEL", "bf:a"}), "");
+  EXPECT_EQ(decide({"FLUSHDB"}).action, Action::forward);
+  redis_says_ = "+OK\r\n";
+  (void)reply({"FLUSHALL"});
+  EXPECT_EQ(asked_, "FLUSHALL") << "of all of them";
   shop_.send({"MULTI"}, '+');
   EXPECT_EQ(instead({"SADD", "x:dupefilter", "a"}), "") << "it is Redis's there";
 }

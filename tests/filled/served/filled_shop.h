@@ -28,6 +28,10 @@ class ToldStore final : public filled::Store {
       do_next();
     }
   }
+  void flushed(std::shared_ptr<filled::Change> change) override {
+    filters_.drop_all();
+    change->finish({});
+  }
   bool is_current(filled::TimePoint /*now*/) const noexcept override { return current; }
   std::optional<filled::LogStatus> log() const override { return told_log; }
 
