@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
 
 #include "redis/word.h"
@@ -109,13 +110,19 @@ std::optional<const std::string_view*> value_of(Arguments arguments, std::string
   return found + 1 == arguments.end() ? nullptr : &*(found + 1);
 }
 
-// As strtod() reads it, but for hexadecimal digits.
+// As strtod() reads it in the locale "C".
 std::optional<double> read_rate(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) {
-    text.remove_prefix(1);
-  }
-  const auto rate = text::number_of<double>(text);
-  return rate && !std::isnan(*rate) ? rate : std::nullopt;
+  const bool is_negative = text.starts_with('-');
+  text.remove_prefix(is_negative || text.starts_with('+') ? 1 : 0);
+  const bool is_hex = text.size() > 2 && text[0] == '0' && text::to_lower(text[1]) == 'x';
+  text.remove_prefix(is_hex ? 2 : 0);
+  double rate = 0;
+  const auto format = is_hex ? std::chars_format::hex : std::chars_format::general;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), rate, format);
+  const bool is_whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return is_whole && !text.starts_with('-') && !std::isnan(rate)
+             ? std::optional(is_negative ? -rate : rate)
+             : std::nullopt;
 }
 bool is_rate(double rate) {
   return rate > 0 && rate < 1;

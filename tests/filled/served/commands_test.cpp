@@ -178,6 +178,19 @@ TEST_F(FilledCommandsTest, reply_in_the_bytes_of_redis_bloom) {
       {W{"EXPIRE", "bf:a", "x"}, "-ERR value is not an integer or out of range\r\n"},
       {W{"EXPIRE", "bf:a", "9223372036854775807"},
        "-ERR invalid expire time in 'expire' command\r\n"},
+      {W{"EXPIRE", "bf:a", "9", "GX"}, "-ERR Unsupported option GX\r\n"},
+      {W{"EXPIRE", "bf:a", "9", "NX", "gt"},
+       "-ERR NX and XX, GT or LT options at the same time are not compatible\r\n"},
+      {W{"EXPIRE", "bf:a", "9", "LT", "GT"},
+       "-ERR GT and LT options at the same time are not compatible\r\n"},
+      {W{"EXPIRE", "bf:a", "9", "XX"}, ":0\r\n"},
+      {W{"EXPIRE", "bf:a", "9", "GT"}, ":0\r\n"},
+      {W{"EXPIRE", "bf:a", "200", "lt"}, ":1\r\n"},
+      {W{"EXPIRE", "bf:a", "201", "LT"}, ":0\r\n"},
+      {W{"EXPIRE", "bf:a", "199", "GT"}, ":0\r\n"},
+      {W{"EXPIRE", "bf:a", "-1", "NX"}, ":0\r\n"},
+      {W{"TTL", "bf:a"}, ":200\r\n"},
+      {W{"TTL", "bf:a", "x"}, "-ERR wrong number of arguments for 'ttl' command\r\n"},
       {W{"EXPIRE", "bf:a", "100"}, ":1\r\n"},
       {W{"TTL", "bf:a"}, ":100\r\n"},
       {W{"PTTL", "bf:a"}, ":100000\r\n"},
@@ -222,7 +235,6 @@ TEST_F(FilledCommandsTest, refuse_what_cannot_be_done_with_a_filter) {
                              Words{"RENAME", "k", "bf:a"},
                              Words{"SUNIONSTORE", "k", "l", "x:dupefilter"},
                              Words{"SMOVE", "k", "x:dupefilter", "a"},
-                             Words{"EXPIRE", "bf:a", "10", "NX"},
                              Words{"COPY", "bf:a", "k"}}) {
     EXPECT_TRUE(reply(words).contains("one of its keys is a filter of the guard"))
         << *words.begin() << reply(words);
