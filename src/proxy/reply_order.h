@@ -260,8 +260,9 @@ class ReplyOrder {
   void promise(std::unique_ptr<guard::PromisedReply> reply);
   bool has_promises() const { return promised_ != nullptr || asked_ != nullptr; }
   // The next reply of Redis is not relayed, but has another one made of it, which may be a promise
-  // then: has_promises() from now on. There is none yet.
+  // then: has_promises() from now on. There is none yet, and nothing else comes while is_asking().
   void ask(guard::AskedReply asked);
+  bool is_asking() const { return asked_ != nullptr; }
   // Sends those that are known by now. False: none.
   bool keep_promises() {
     const std::size_t before = entries();

@@ -15,6 +15,10 @@ constexpr std::size_t kLookedAtOnce = 1024;  // of an incomplete command
 // False: it is held, and all that is behind it.
 bool Session::take_own_command(const guard::OwnCommands::Served& served, std::string_view raw) {
   using Action = guard::OwnDecision::Action;
+  if (order_.is_asking()) {
+    hold();
+    return false;
+  }
   const auto arguments = worker_.arguments.views();
   const guard::Attempt attempt{.now = now_,
                                .since = held_ ? held_->since : now_,

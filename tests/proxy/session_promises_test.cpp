@@ -223,6 +223,21 @@ TEST_F(SessionPromises, end_with_what_redis_says) {
   EXPECT_EQ(filled_.store.waiting(), 0U);
 }
 
+// What it adds must not be gone with what was there before.
+TEST_F(SessionPromises, of_any_filter_wait_for_what_redis_says) {
+  connect_both();
+  client_says(command({"FLUSHALL"}) + kAdd + command({"BF.EXISTS", "bf:a", "1"}) + kAddNew);
+  EXPECT_EQ(redis_.read(), command({"FLUSHALL"}));
+  EXPECT_EQ(filled_.store.waiting(), 0U);
+  redis_says("+OK\r\n");
+  EXPECT_EQ(client_.read(), "+OK\r\n");
+  EXPECT_EQ(redis_.read(), command({"EXISTS", "bf:a"}));
+  redis_says(":0\r\n");
+  store_does(1);
+  EXPECT_EQ(client_.read(), ":1\r\n:1\r\n");
+  EXPECT_EQ(redis_.read(), kAsks);
+}
+
 TEST_F(SessionPromises, of_a_new_filter_are_kept_for_a_client_that_sends_no_more) {
   connect_both();
   client_says(kAddNew);
