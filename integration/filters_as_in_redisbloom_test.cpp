@@ -52,10 +52,10 @@ std::string bytes_of(const json::value& text) {
 
 // What may differ, blotted out.
 std::string compared(std::string reply, const json::object& how) {
-  static const std::regex all_numbers("[0-9]+(\\.[0-9]+)?");
+  static const std::regex kNumbers("[0-9]+(\\.[0-9]+)?");
   if (how.contains("match")) {
     return how.at("match") == "type" ? reply.substr(0, 1)
-                                     : std::regex_replace(reply, all_numbers, "#");
+                                     : std::regex_replace(reply, kNumbers, "#");
   }
   if (how.contains("free")) {
     for (const json::value& name : how.at("free").as_array()) {

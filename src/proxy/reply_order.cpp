@@ -258,6 +258,12 @@ void ReplyOrder::ask(guard::AskedReply asked) {
   count_held();
 }
 
+void ReplyOrder::begin_asked(char first) {
+  if (first != '>' && is_next(Kind::ask)) {
+    asked_->is_taken = first != '-' || asked_->how.takes_errors;
+  }
+}
+
 // False: its reply was relayed, or is made now. True: it is promised.
 bool ReplyOrder::end_asked() {
   const std::unique_ptr<Asked> asked = std::move(asked_);
@@ -413,26 +419,22 @@ bool ReplyOrder::begin_reply(char first) {
   const bool is_unasked = leading_replies_ == 0 && is_drained();
   const bool is_subscribed = state_->subscriptions().any() || is_awaiting_confirmations();
   is_dropped_ = first == '>' && unasked_ != Unasked::all && !is_subscribed;
-  is_compared_ = first != '>' && leading_replies_ == 0 && !is_drained() &&
-                 entries_[head_].kind == Kind::compare;
+  is_compared_ = first != '>' && is_next(Kind::compare);
   if (is_compared_) {
     compared_->begin();
   }
-  if (first != '>' && leading_replies_ == 0 && !is_drained() && entries_[head_].kind == Kind::ask) {
-    asked_->is_taken = first != '-' || asked_->how.takes_errors;
-  }
+  begin_asked(first);
   is_rewritten_ = rewritten_ && !is_dropped_ && !takes_asked() &&
                   (first == '-' || may_be_frame_ || rewritten_->is_expecting()) &&
                   rewritten_->begin(ended_ + 1, first, may_be_frame_);
-  if (first != '>' && leading_replies_ == 0 && has_promises() &&
-      entries_[head_].kind == Kind::promise) {
+  if (first != '>' && is_next(Kind::promise)) {
     return false;
   }
   return first == '>' || !is_unasked || is_subscribed || unasked_ != Unasked::none;
 }
 
 bool ReplyOrder::is_awaiting_confirmations() const {
-  return leading_replies_ == 0 && !is_drained() && entries_[head_].kind == Kind::confirm;
+  return is_next(Kind::confirm);
 }
 
 void ReplyOrder::on_reply_end(char type) {

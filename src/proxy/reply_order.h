@@ -338,8 +338,12 @@ class ReplyOrder {
   };
 
   bool is_drained() const { return head_ == entries_.size(); }
+  bool is_next(Kind kind) const {
+    return leading_replies_ == 0 && !is_drained() && entries_[head_].kind == kind;
+  }
   // Of the reply at hand.
   bool takes_asked() const { return asked_ && asked_->is_taken; }
+  void begin_asked(char first);
   bool end_asked();
   ObservedReplies& observe();
   void add_relay(std::size_t count);

@@ -43,7 +43,6 @@ NODE_LINK = "src/routing/routed_transport.cpp"
 FILTERS = "src/guard/filter_commands.cpp"
 FILLED = "src/filled/"
 ABSENT_READS = "src/filter/absent_reads.cpp"
-FILLED_COMMANDS = "src/filled/served/commands.cpp"
 CHAIN = "src/fleet/chain.cpp"
 PUBLISHER = "src/fleet/publisher.cpp"
 LOG_FEED = "src/source/follow/log_feed.h"
@@ -500,11 +499,15 @@ MUTANTS = [
     ("filled/served", "filters_are_everybodys", "a user who may do nothing fills filters",
      [(OWN, "if (!call.access->is_unrestricted && !call.server.trusts(", "if (call.access == nullptr && !call.server.trusts(")]),
     ("filled/served", "what_is_past_its_time_is_added_to", "an item that was acknowledged goes with the filter of before",
-     [(FILLED_COMMANDS, "if (expired != nullptr) {", "if (expired != nullptr && now == 0) {")]),
+     [(FILLED + "served/call.cpp", "if (expired != nullptr) {", "if (expired != nullptr && now == 0) {")]),
     ("filled/served", "what_may_be_missing_is_absent", "EXISTS says 0 while Redis has not told for a second",
-     [(FILLED_COMMANDS, "return parts().store.is_current(now) &&", "return now != TimePoint{} &&")]),
+     [(FILLED + "served/call.h", "return parts().store.is_current(now) &&", "return now != TimePoint{} &&")]),
     ("proxy", "redis_replies_before_promises", "a reply of Redis takes the place of one that was promised",
      [("src/proxy/session_held.cpp", "  if (order_.has_promises()) {\n    hold();\n  }\n  return order_.has_promises();", "  return false;")]),
+    ("proxy", "filters_do_not_wait_for_what_redis_says", "FLUSHALL, BF.ADD in one write: the item is gone, or the guard crashes",
+     [("src/proxy/session_held.cpp", "  if (order_.is_asking()) {", "  if (order_.is_asking() && room() == 0) {")]),
+    ("filled/served", "keys_of_redis_are_taken", "BF.ADD makes a filter beside a string of that name",
+     [(FILLED + "served/call.cpp", "if (redis != \":1\\r\\n\") {", "if (redis != \":2\\r\\n\") {")]),
     ("proxy", "promises_end_with_the_client", "who sends BF.ADD and closes its side hears nothing",
      [("src/proxy/session_held.cpp", "    return;  // it hears what was promised", "    end_when_written();\n    return;  // it hears what was promised")]),
     # Strict namespaces

@@ -3,7 +3,6 @@
 #include <array>
 #include <utility>
 
-#include "guard/redisbloom.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::guard {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "filled/store.h"
+#include "guard/redisbloom.h"
 #include "served/filled.h"
 #include "served/replies.h"
 

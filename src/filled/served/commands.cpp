@@ -36,23 +36,18 @@
 // Source: https://redis.io/docs/latest/commands (bf.*, cf.*, sadd ...); RedisBloom 2.8.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
-#include <vector>
 
-#include "filled/store.h"
+#include "guard/redisbloom.h"
 #include "resp/reply_writer.h"
 #include "resp/version.h"
-#include "served/filled.h"
-#include "served/replies.h"
-#include "text/number.h"
+#include "served/call.h"
 
 namespace cuckooguard::guard {
 namespace {

@@ -139,9 +139,10 @@ struct KeyCall : FilledCall {
   // By EXPIRE's options.
   bool may_end(std::uint64_t until) const {
     const bool ends = named->until != 0;
-    return !(has_option("nx") && ends) && !(has_option("xx") && !ends) &&
-           !(has_option("gt") && (!ends || until <= named->until)) &&
-           !(has_option("lt") && ends && until >= named->until);
+    const bool is_refused = (has_option("nx") && ends) || (has_option("xx") && !ends) ||
+                            (has_option("gt") && (!ends || until <= named->until)) ||
+                            (has_option("lt") && ends && until >= named->until);
+    return !is_refused;
   }
 
   // A command's keys: filters, each once, and Redis's.
