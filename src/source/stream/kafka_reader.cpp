@@ -365,7 +365,7 @@ std::expected<void, std::string> KafkaReader::take(Channel& channel, Batch& batc
   std::size_t bytes = 0;
   while (!channel.has_gap && bytes < kBytesWanted) {
     const bool waits =
-        batch.entries.empty() && (!channel.is_last_found || *channel.at.next < channel.high);
+        batch.entries.empty() && (!channel.is_last_found || channel.at.next < channel.high);
     Owned<rd_kafka_message_t> message(
         rd_kafka_consume(topic, channel.partition, waits ? left_until(deadline) : 0));
     if (!message) {
@@ -388,7 +388,7 @@ std::expected<void, std::string> KafkaReader::take(Channel& channel,
                                                    Batch& batch) {
   Position& at = channel.at;
   if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {  // behind control records, too
-    at.next = std::max(*at.next, message->offset);
+    at.next = std::max(at.next.value_or(0), message->offset);
     channel.has_gap = !channel.is_last_found;
     return {};
   }
