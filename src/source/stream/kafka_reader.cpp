@@ -410,7 +410,8 @@ std::expected<void, std::string> KafkaReader::take(Channel& channel,
     return {};
   }
   at.next = message->offset + 1;
-  Entry& entry = batch.entries.emplace_back(Entry());
+  Entry& entry =
+      batch.entries.emplace_back(Entry{.message = {}, .id = std::to_string(message->offset)});
   if (message->len + message->key_len > debezium::kMessageBytesMax) {
     entry.trouble = "a message is larger than 16 MiB";
   } else {

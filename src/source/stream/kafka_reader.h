@@ -49,7 +49,7 @@ class KafkaReader final : public Reader {
   static constexpr std::size_t kAnswerBytesMax = 4 * debezium::kMessageBytesMax;
   static constexpr std::chrono::milliseconds kAnswerWithin{1000};
   static constexpr std::chrono::milliseconds kMessagesWithin{500};
-  static constexpr std::chrono::seconds kTopicsEvery{1};  // their partitions are asked for
+  static constexpr std::chrono::milliseconds kTopicsEvery{250};  // their partitions are asked for
 
   // A topic's cleanup.policy.
   using AskPolicy = std::function<std::expected<std::string, std::string>(const std::string&)>;
@@ -59,9 +59,12 @@ class KafkaReader final : public Reader {
               std::vector<std::string> topics,
               AskPolicy ask_policy = {});
 
-  // Once a second also asks for the topics' partitions. If there are others than before, all
+  // Each kTopicsEvery also asks for the topics' partitions. If there are others than before, all
   // channels begin anew.
   std::expected<Channels, std::string> channels() override;
+  std::chrono::nanoseconds channels_age() const override {
+    return std::chrono::steady_clock::now() - asked_;
+  }
   std::expected<Batch, std::string> read(std::size_t channel) override;
   void begin_anew(std::size_t channel) override;
   std::string place(std::size_t channel) const override;

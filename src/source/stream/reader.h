@@ -10,6 +10,7 @@
 // Errors: a sentence; the channel is as before. Limits: kBytesWanted for a batch, or one message.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -26,7 +27,7 @@ namespace cuckooguard::source::stream {
 struct Entry {
   debezium::Message message;
   std::string_view trouble{};  // it is no message, in words
-  std::string_view id{};       // in its channel, for words: an entry's id, an offset
+  std::string id{};            // in its channel, for words: an entry's id, an offset
 };
 
 struct Batch {
@@ -50,6 +51,8 @@ class Reader : boost::noncopyable {
   // Asked in each round. If it is another one than before, all channels are read anew: a row's
   // changes may now be in another one.
   virtual std::expected<Channels, std::string> channels() = 0;
+  // For so long nobody has asked whether there are others.
+  virtual std::chrono::nanoseconds channels_age() const { return {}; }
   virtual std::expected<Batch, std::string> read(std::size_t channel) = 0;
   // From its beginning.
   virtual void begin_anew(std::size_t channel) = 0;

@@ -66,11 +66,11 @@ StreamFollower::StreamFollower(std::unique_ptr<Reader> reader,
 
 StreamFollower::Duration StreamFollower::next(const std::stop_token& stop) {
   asking_.begin();
-  const TimePoint began = clock_();
   auto numbers = reader_->channels();
   if (!numbers) {
     return lose(numbers.error());
   }
+  const TimePoint began = clock_() - reader_->channels_age();
   if (*numbers != numbers_) {
     arrange(*std::move(numbers));
   }
@@ -104,7 +104,7 @@ StreamFollower::Duration StreamFollower::next(const std::stop_token& stop) {
   covered_ = counts_commits_ ? told_before : std::nullopt;
   counts_commits_ = true;
   prove(began);
-  keep_if_due(began);
+  keep_if_due(clock_());
   return settings_.poll_every;
 }
 

@@ -262,7 +262,7 @@ std::expected<std::optional<std::string_view>, std::string> StreamedTable::value
 void StreamedTable::caught_up(bool is_replaying) {
   ++rounds_;
   has_caught_up_ = true;
-  if (is_following_ || is_replaying ||
+  if (is_following_ || is_replaying || channels_ == 0 ||
       (ended_ != Ended::before && !(plan_.is_whole && is_from_beginning_))) {
     ended_ = ended_ == Ended::just_now ? Ended::before : ended_;
     return;
