@@ -15,8 +15,9 @@
 //   ended     its last row, or Debezium, says so;
 //   following and all channels have been read to their ends behind that.
 // With several channels, what comes in one of them may be later than what comes in another: begun
-// counts only if all had been read to their ends once since. Without any there is no such table yet. Read whole from the beginnings of
-// topics of which the operator says that they have every row, it needs no snapshot.
+// counts only if all had been read to their ends once since. Without any there is no such table
+// yet. Read whole from the beginnings of topics of which the operator says that they have every
+// row, it needs no snapshot.
 //
 // What has gone is erased when all that was committed with it is in the filter, whatever channel it
 // came by: of a row that gets another primary key, Debezium tells as of two, and none of its keys
