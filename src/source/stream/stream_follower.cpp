@@ -239,6 +239,7 @@ void StreamFollower::take(Channel& channel, const Change& change) {
   } else if (change.snapshot != Snapshot::incremental) {
     forget_commits();  // it may be of an earlier time
     if (!channel.seen.snapshot_at(change)) {
+      must_begin_anew_ = has_whole_topics() && !channel.may_lack_messages;
       for (StreamedTable* const table : channel.tables) {
         table->go_back("a snapshot is of an earlier time than the changes before it");
       }

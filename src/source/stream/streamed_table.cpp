@@ -66,6 +66,7 @@ void StreamedTable::doubt(std::string_view why) {
 void StreamedTable::go_back(std::string_view why) {
   if (is_following_) {
     is_following_ = false;
+    ended_ = Ended::no;
     feed_->expire();
     feed_->refuse(State::unsynced, std::string(why) + std::string(kNeedsSnapshot));
   }
