@@ -85,11 +85,15 @@ class StreamFollowerTest : public testing::Test {
   void write(std::size_t partition, int id, std::string message) {
     reader->written[partition].emplace_back(fmt::format(R"({{"id":{}}})", id), std::move(message));
   }
-  // With heartbeats.
-  void run() {
+  void beat(std::size_t partition = 0) {
+    write(partition, 1, change("u", 1, 1'000'000, "false", "heartbeat"));
+  }
+  void run(bool with_heartbeats = true) {
     for (int i = 0; i < 6; ++i) {
       bench.clock.advance(milliseconds(10));
-      write(0, 1, change("u", 1, 1'000'000, "false", "heartbeat"));
+      if (with_heartbeats) {
+        beat();
+      }
       follower->step(bench.never);
     }
   }
@@ -128,6 +132,39 @@ TEST_F(StreamFollowerTest, a_snapshot_of_an_earlier_time_ends_what_is_known) {
   write(0, 2, change("r", 2, 200, "last"));
   run();
   EXPECT_TRUE(bench.is_fresh());
+}
+
+// A heartbeat that is read behind it may have been written before.
+TEST_F(StreamFollowerTest, a_snapshot_is_not_proven_by_what_was_told_with_it) {
+  start(2);
+  write(0, 1, change("r", 1, 100, "first"));
+  write(0, 2, change("r", 2, 100, "last"));
+  beat(1);
+  run(false);
+  EXPECT_FALSE(bench.is_fresh());
+  run();
+  EXPECT_TRUE(bench.is_fresh());
+}
+
+TEST_F(StreamFollowerTest, what_was_seen_before_a_doubt_counts_when_it_comes_again) {
+  start(2);
+  write(0, 2, change("r", 2, 100, "first"));
+  write(0, 4, change("r", 4, 100, "last"));
+  run();
+  const std::string come = change("c", 5, 300);
+  write(1, 5, come);
+  run();
+  ASSERT_TRUE(bench.is_fresh());
+  write(0, 2, "garbled");
+  run();
+  ASSERT_FALSE(bench.is_fresh());
+  write(0, 2, change("r", 2, 200, "first"));  // of a replica, that had no row 5 yet
+  write(0, 4, change("r", 4, 200, "last"));
+  run();
+  write(1, 5, come);
+  run();
+  EXPECT_TRUE(bench.is_fresh());
+  EXPECT_TRUE(bench.has("user:5"));
 }
 
 TEST_F(StreamFollowerTest, a_message_that_is_not_understood_is_shown_without_values) {
