@@ -52,6 +52,9 @@ const std::set<std::string> kKnown{"source.connector.class",
                                    "source.table.include.list",
                                    "source.heartbeat.interval.ms",
                                    "source.heartbeat.action.query",
+                                   "source.notification.enabled.channels",
+                                   "source.notification.sink.topic.name",
+                                   "source.signal.data.collection",
                                    "source.skipped.operations",
                                    "source.offset.storage",
                                    "source.offset.storage.redis.address",
@@ -94,14 +97,14 @@ struct Example {
   YAML::Node source() const { return YAML::Load(yaml)["sources"]["changes"]; }
 };
 
-// A block of properties, and the guard's configuration behind it; what a later one does not say is
-// as in the first.
+// A block of Debezium Server's properties, and the guard's configuration behind it; what a later
+// one does not say is as in the first. Kafka Connect has other properties.
 std::vector<Example> examples() {
   std::vector<Example> all;
   std::istringstream text(read_whole_file(kSourceFolder + "docs/debezium.md"));
   std::string language;
   std::string block;
-  for (std::string line; std::getline(text, line);) {
+  for (std::string line; std::getline(text, line) && line != "## Kafka";) {
     if (!line.starts_with("```")) {
       block += language.empty() ? "" : line + "\n";
       continue;
@@ -150,6 +153,9 @@ void expect_agreement(const Example& example) {
       YAML::Load(example.yaml)["namespaces"]["products"]["source"]["table"].as<std::string>();
   EXPECT_THAT(captured_by(example), testing::UnorderedElementsAre(heartbeat, table));
   EXPECT_THAT(example.at("source.heartbeat.action.query"), HasSubstr("UPDATE " + heartbeat + " "));
+  const auto notifications = example.properties.find("source.notification.sink.topic.name");
+  EXPECT_EQ(source["notifications"].as<std::string>(""),
+            notifications == example.properties.end() ? "" : notifications->second);
   EXPECT_EQ(example.at("source.skipped.operations"), "none");
   EXPECT_EQ(example.at("sink.type"), "redis");
   EXPECT_EQ(example.at("format.value"), "json");
