@@ -57,7 +57,7 @@ Trouble read_field(Document& document, Document::Index object, Field& field) {
 ColumnPlan plan_of(const Column& column,
                    const std::optional<SchemaField>& field,
                    Connector connector) {
-  ColumnPlan plan{.is_there = true, .connector = connector};
+  ColumnPlan plan{.connector = connector};
   if (auto type = type_of(column, field)) {
     plan.type = *std::move(type);
     plan.refused = unsuitable(column, plan.type, connector);
@@ -162,26 +162,22 @@ ColumnPlans plans_without_schema(std::span<const Column> columns, Connector conn
 
 std::expected<ColumnPlans, std::string> plans_of(Document& document,
                                                  Document::Index schema,
-                                                 Image image,
                                                  std::span<const Column> columns,
                                                  Connector connector) {
-  Field row;
-  Trouble trouble = read_field(document, schema, row);
-  if (image == Image::envelope && trouble == nullptr && row.fields) {
-    const Document::Index members = *row.fields;
-    row.fields.reset();
-    trouble = for_each_field(document, members, [&row](const Field& member) {
-      if (member.field == "after") {
-        row.fields = member.fields;
-      }
+  Field envelope;
+  std::optional<Document::Index> fields;
+  Trouble trouble = read_field(document, schema, envelope);
+  if (trouble == nullptr && envelope.fields) {
+    trouble = for_each_field(document, *envelope.fields, [&fields](const Field& member) {
+      fields = member.field == "after" ? member.fields : fields;
     });
   }
-  if (trouble != nullptr || !row.fields) {
+  if (trouble != nullptr || !fields) {
     return std::unexpected(
         "a message's schema is not that of a change, as Debezium's connectors write it");
   }
   ColumnPlans plans(columns.size());
-  trouble = for_each_field(document, *row.fields, [&](const Field& field) {
+  trouble = for_each_field(document, *fields, [&](const Field& field) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (columns[i].name == field.field) {
         plans[i] = plan_of(columns[i], field.type, connector);

@@ -30,24 +30,19 @@ std::expected<std::vector<KeyColumn>, std::string> key_columns(std::string_view 
 
 // How one column's values are read.
 struct ColumnPlan {
-  bool is_there = false;  // else the schema has no such column
   Connector connector = Connector::mysql;
   ColumnType type{};
-  std::optional<std::string> refused{};
+  // Until the schema says what it is.
+  std::optional<std::string> refused = " is not in the schema of its table";
 };
 
 using ColumnPlans = std::vector<ColumnPlan>;
 
 ColumnPlans plans_without_schema(std::span<const Column> columns, Connector connector);
 
-// Which struct of the schema has the columns: that of a key itself, or `before` and `after` of an
-// envelope, which are one.
-enum class Image : bool { key, envelope };
-
-// `schema`: the place of an object.
+// `schema`: the place of an object, an envelope's schema.
 std::expected<ColumnPlans, std::string> plans_of(Document& document,
                                                  Document::Index schema,
-                                                 Image image,
                                                  std::span<const Column> columns,
                                                  Connector connector);
 

@@ -1,7 +1,6 @@
 #include "debezium/decoder.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -87,36 +86,20 @@ std::string name_in_json(std::string_view name) {
 class Decoder::Parts : private RowListener {
  public:
   explicit Parts(Wanted wanted);
-  // `change` is a tombstone of the stream's table, until it is known what it is.
+  // `change` is a tombstone, until it is known what it is.
   Result<void> decode(const Message& message, Change& change);
 
  private:
-  // How the values of one image of a table are read, with the schema that this comes from.
+  // How the values of a table's rows are read, with the schema that this comes from.
   struct Plan {
     bool is_kept = false;
     Connector connector = Connector::mysql;
     std::string schema{};
     ColumnPlans columns{};
   };
-  struct Schema {
-    Document& document;
-    std::string_view text;  // empty: there is none
-    Document::Index place = 0;
-  };
-  // Of a value, which column it is of, how it is read, and where a text of it goes.
-  struct Cell {
-    const Column& column;
-    const ColumnPlan& plan;
-    std::string& made;
-  };
   struct TableParts {
     std::vector<std::string> names{};  // name_in_json()
-    std::array<Plan, 2> plans{};       // by Image
-  };
-  struct Values {
-    bool are_read = false;
-    std::vector<Value> values{};
-    std::vector<std::string> made{};  // texts that are not the message's bytes
+    Plan plan{};
   };
   struct NameHash {
     using is_transparent = void;
@@ -125,30 +108,18 @@ class Decoder::Parts : private RowListener {
     }
   };
 
-  bool found(const Envelope& so_far, bool is_after, Document::Index& row) override;
+  bool found(const Envelope& so_far, Document::Index& row) override;
 
   Result<void> read_change(Envelope& envelope, Change& change);
   Result<void> read_place(Source& source, Change& change);
-  Result<void> read_rows(const Envelope& envelope, std::size_t table, Change& change);
-  Result<void> read_key(std::string_view key, Connector connector, Change& change);
-  // The row in a key, with its schema if it has one, and its text.
-  Result<Document::Index> find_key_row(Schema& schema, std::string_view& text);
-  Result<const Plan*> plan_for(std::size_t table,
-                               Image image,
-                               const Schema& schema,
-                               Connector connector);
-  // `row` is then behind the row.
-  Result<void> read_row(Document& document,
-                        Document::Index& row,
-                        std::size_t table,
-                        const Plan& plan,
-                        Values& values);
-  Trouble read_value(Document& document, Document::Index place, const Cell& cell, Value& into);
+  // A key without its schema, if it has one.
+  Result<std::string_view> payload_of(std::string_view key);
+  Result<void> make_plan(std::size_t table, const Envelope& envelope);
+  // By the table's plan. `row` is then behind the row.
+  Result<void> read_row(Document::Index& row, std::size_t table);
+  Trouble read_value(Document::Index place, std::size_t table, std::size_t column);
   std::optional<std::size_t> find(const TableName& name) const;
   bool matches(const Table& table, const TableName& name) const;
-  Row row_of(const Values& values, std::size_t table) const {
-    return Row(values.values).first(wanted_.tables[table].columns.size());
-  }
 
   Wanted wanted_;
   std::string unavailable_bytes_;  // in base64
@@ -156,9 +127,9 @@ class Decoder::Parts : private RowListener {
   std::vector<TableParts> parts_;
   Document value_;
   Document key_;
-  Values before_;
-  Values after_;
-  Values key_values_;
+  std::vector<Value> after_;
+  std::vector<std::string> made_;  // texts of it that are not the message's bytes
+  bool is_after_read_ = false;
   Origin origin_;
   // Whose row the next one probably is, as the last one's: rows are then read as they are found.
   std::optional<std::size_t> expected_;
@@ -181,10 +152,8 @@ Decoder::Parts::Parts(Wanted wanted)
   if (wanted_.tables.size() > kTablesMax || columns > kColumnsMax) {
     throw std::invalid_argument("more tables or columns than a decoder of Debezium's may have");
   }
-  for (Values* values : {&before_, &after_, &key_values_}) {
-    values->values.resize(columns);
-    values->made.resize(columns);
-  }
+  after_.resize(columns);
+  made_.resize(columns);
 }
 
 Result<void> Decoder::Parts::decode(const Message& message, Change& change) {
@@ -198,32 +167,26 @@ Result<void> Decoder::Parts::decode(const Message& message, Change& change) {
       return std::unexpected(other_format(value));
     }
     Envelope envelope;
-    before_.are_read = after_.are_read = false;
+    is_after_read_ = false;
     Trouble trouble = value_.open(value);
     trouble = trouble != nullptr ? trouble : read_envelope(value_, *this, envelope);
     if (trouble != nullptr) {
       return std::unexpected(trouble);
     }
     if (!envelope.is_null) {
-      change.table = std::nullopt;
       TRY(read_change(envelope, change));
     }
   }
-  return is_of_rows(change.op) || change.op == Op::tombstone
-             ? read_key(key, origin_.connector, change)
-             : Result<void>();
+  if (is_of_rows(change.op) || change.op == Op::tombstone) {
+    change.key_json = TRY(payload_of(key));
+  }
+  return {};
 }
 
-bool Decoder::Parts::found(const Envelope& so_far, bool is_after, Document::Index& row) {
-  if (!expected_) {
-    return false;
-  }
-  const Schema schema{.document = value_, .text = so_far.schema, .place = so_far.schema_place};
-  const auto plan = plan_for(*expected_, Image::envelope, schema, origin_.connector);
-  Values& values = is_after ? after_ : before_;
+bool Decoder::Parts::found(const Envelope& so_far, Document::Index& row) {
   // What is wrong is said when it is known whose row it is.
-  values.are_read = plan && read_row(value_, row, *expected_, **plan, values);
-  return values.are_read;
+  is_after_read_ = expected_ && make_plan(*expected_, so_far) && read_row(row, *expected_);
+  return is_after_read_;
 }
 
 Result<void> Decoder::Parts::read_change(Envelope& envelope, Change& change) {
@@ -257,9 +220,20 @@ Result<void> Decoder::Parts::read_change(Envelope& envelope, Change& change) {
   }
   if (expected_ != change.table || origin_.connector != connector) {
     expected_ = change.table;
-    before_.are_read = after_.are_read = false;
+    is_after_read_ = false;
   }
-  return read_rows(envelope, *change.table, change);
+  if (change.op == Op::remove) {
+    return {};
+  }
+  if (!envelope.has_row) {
+    return std::unexpected("a message of a row that exists has no `after`");
+  }
+  if (!is_after_read_) {
+    TRY(make_plan(*change.table, envelope));
+    TRY(read_row(envelope.row, *change.table));
+  }
+  change.after = Row(after_).first(wanted_.tables[*change.table].columns.size());
+  return {};
 }
 
 Result<void> Decoder::Parts::read_place(Source& source, Change& change) {
@@ -295,136 +269,68 @@ Result<void> Decoder::Parts::read_place(Source& source, Change& change) {
   return {};
 }
 
-Result<void> Decoder::Parts::read_rows(const Envelope& envelope,
-                                       std::size_t table,
-                                       Change& change) {
-  if (change.op != Op::remove && !envelope.after.is_object) {
-    return std::unexpected("a message of a row that exists has no `after`");
-  }
-  const Schema schema{.document = value_, .text = envelope.schema, .place = envelope.schema_place};
-  const Plan* const plan = TRY(plan_for(table, Image::envelope, schema, change.origin->connector));
-  const auto read = [&](Document::Index row, Values& values) {
-    return values.are_read ? Result<void>() : read_row(value_, row, table, *plan, values);
-  };
-  if (envelope.before.is_object && change.op != Op::read) {
-    TRY(read(envelope.before.place, before_));
-    change.before = row_of(before_, table);
-  }
-  if (change.op != Op::remove) {
-    TRY(read(envelope.after.place, after_));
-    change.after = row_of(after_, table);
-  }
-  return {};
-}
-
-Result<void> Decoder::Parts::read_key(std::string_view key, Connector connector, Change& change) {
-  change.key_json = key;
-  if (key.empty()) {
-    return {};
-  }
-  if (!key.starts_with('{')) {
+Result<std::string_view> Decoder::Parts::payload_of(std::string_view key) {
+  if (!key.empty() && !key.starts_with('{')) {
     return std::unexpected(other_format(key));
   }
-  const bool reads_row = change.table && wanted_.tables[*change.table].reads_key;
-  const bool may_be_wrapped = text::trimmed(key.substr(1), kBlanks).starts_with("\"schema\"");
-  if (!reads_row && !may_be_wrapped) {
-    return {};
+  if (key.empty() || !text::trimmed(key.substr(1), kBlanks).starts_with("\"schema\"")) {
+    return key;
   }
   if (const Trouble trouble = key_.open(key)) {
     return std::unexpected(trouble);
   }
-  Schema schema{.document = key_, .text = {}};
-  const Document::Index row = TRY(find_key_row(schema, change.key_json));
-  if (!reads_row) {
-    return {};
-  }
-  const std::size_t table = *change.table;
-  const Plan* const plan = TRY(plan_for(table, Image::key, schema, connector));
-  Document::Index behind = row;
-  TRY(read_row(key_, behind, table, *plan, key_values_));
-  change.key = row_of(key_values_, table);
-  return {};
-}
-
-Result<Document::Index> Decoder::Parts::find_key_row(Schema& schema, std::string_view& text) {
-  std::optional<Document::Index> payload;
-  std::string_view payload_text;
+  std::string_view payload;
   std::size_t members = 0;
   bool may_have_schema = false;
   Document::Index end = 0;
-  const Trouble trouble = key_.for_each_member(end, [&](Name name, Document::Index& value) {
+  const Trouble trouble = key_.for_each_member(end, [&](Name name, Document::Index value) {
     ++members;
     const char first = key_.at(value);
-    if (is(name, "schema")) {
-      may_have_schema = first == '{' || first == 'n';
-      schema.place = value;
-      return first == '{' ? key_.read_raw(value, schema.text) : nullptr;
-    }
-    if (is(name, "payload") && first == '{') {
-      payload = value;
-      return key_.read_raw(value, payload_text);
-    }
-    return Trouble();
+    may_have_schema = may_have_schema || (is(name, "schema") && (first == '{' || first == 'n'));
+    return is(name, "payload") && first == '{' ? key_.read_raw(value, payload) : nullptr;
   });
   if (trouble != nullptr || !key_.is_end(end)) {
     return std::unexpected(trouble != nullptr ? trouble : kMalformed);
   }
-  if (members == 2 && may_have_schema && payload) {
-    text = payload_text;
-    return *payload;
-  }
-  schema.text = {};  // of a table with columns of such names it is the row
-  return 0;
+  // Of a table with columns of such names it is the row.
+  return members == 2 && may_have_schema && !payload.empty() ? payload : key;
 }
 
-Result<const Decoder::Parts::Plan*> Decoder::Parts::plan_for(std::size_t table,
-                                                             Image image,
-                                                             const Schema& schema,
-                                                             Connector connector) {
-  Plan& plan = parts_[table].plans[image == Image::key ? 0 : 1];
-  if (plan.is_kept && plan.connector == connector && plan.schema == schema.text) {
-    return &plan;
+Result<void> Decoder::Parts::make_plan(std::size_t table, const Envelope& envelope) {
+  const Connector connector = origin_.connector;
+  Plan& plan = parts_[table].plan;
+  if (plan.is_kept && plan.connector == connector && plan.schema == envelope.schema) {
+    return {};
   }
   const std::vector<Column>& columns = wanted_.tables[table].columns;
   plan = Plan{.connector = connector};
-  if (schema.text.empty()) {
+  if (envelope.schema.empty()) {
     plan.columns = plans_without_schema(columns, connector);
   } else {
-    plan.columns = TRY(plans_of(schema.document, schema.place, image, columns, connector));
+    plan.columns = TRY(plans_of(value_, envelope.schema_place, columns, connector));
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (const auto& why = plan.columns[i].refused) {
       return std::unexpected("column " + columns[i].name + *why);
     }
-    if (!plan.columns[i].is_there && image == Image::envelope) {
-      return std::unexpected("column " + columns[i].name + " is not in the schema of its table");
-    }
   }
-  if (schema.text.size() <= kSchemaBytesKept) {
-    plan.schema = schema.text;
+  if (envelope.schema.size() <= kSchemaBytesKept) {
+    plan.schema = envelope.schema;
     plan.is_kept = true;
   }
-  return &plan;
+  return {};
 }
 
-Result<void> Decoder::Parts::read_row(
-    Document& document, Document::Index& row, std::size_t table, const Plan& plan, Values& values) {
-  const std::vector<Column>& columns = wanted_.tables[table].columns;
+Result<void> Decoder::Parts::read_row(Document::Index& row, std::size_t table) {
   const std::vector<std::string>& names = parts_[table].names;
-  std::fill_n(values.values.begin(), columns.size(), Value{});
-  const Trouble trouble = document.for_each_member(row, [&](Name name, Document::Index value) {
+  std::fill_n(after_.begin(), names.size(), Value{});
+  const Trouble trouble = value_.for_each_member(row, [&](Name name, Document::Index value) {
     for (std::size_t i = 0; i < names.size(); ++i) {
-      if (*name != names[i].front() || names[i].size() > document.left(name) ||
-          std::memcmp(name, names[i].data(), names[i].size()) != 0 || !plan.columns[i].is_there) {
-        continue;
+      if (*name == names[i].front() && names[i].size() <= value_.left(name) &&
+          std::memcmp(name, names[i].data(), names[i].size()) == 0) {
+        return after_[i].state == Value::State::missing ? read_value(value, table, i)
+                                                        : "a row has a column twice";
       }
-      if (values.values[i].state != Value::State::missing) {
-        return "a row has a column twice";
-      }
-      return read_value(document,
-                        value,
-                        {.column = columns[i], .plan = plan.columns[i], .made = values.made[i]},
-                        values.values[i]);
     }
     return Trouble();
   });
@@ -434,14 +340,13 @@ Result<void> Decoder::Parts::read_row(
   return {};
 }
 
-Trouble Decoder::Parts::read_value(Document& document,
-                                   Document::Index place,
-                                   const Cell& cell,
-                                   Value& into) {
+Trouble Decoder::Parts::read_value(Document::Index place, std::size_t table, std::size_t column) {
   Json json;
-  if (const Trouble trouble = document.read(place, json)) {
+  if (const Trouble trouble = value_.read(place, json)) {
     return trouble;
   }
+  const ColumnPlan& plan = parts_[table].plan.columns[column];
+  Value& into = after_[column];
   if (json.kind == Json::Kind::null) {
     into.state = Value::State::null;
     return nullptr;
@@ -451,10 +356,10 @@ Trouble Decoder::Parts::read_value(Document& document,
     into.state = Value::State::unavailable;
     return nullptr;
   }
-  if (json.kind == Json::Kind::object && cell.plan.type.encoding == Encoding::variable_decimal) {
-    const Trouble trouble = document.for_each_member(place, [&](Name name, Document::Index& inner) {
+  if (json.kind == Json::Kind::object && plan.type.encoding == Encoding::variable_decimal) {
+    const Trouble trouble = value_.for_each_member(place, [&](Name name, Document::Index& inner) {
       Json member;
-      const Trouble wrong = document.read(inner, member);
+      const Trouble wrong = value_.read(inner, member);
       if (is(name, "scale")) {
         json.scale = text::number_of<std::int32_t>(member.text).value_or(kScaleMax + 1);
       } else if (is(name, "value")) {
@@ -466,9 +371,10 @@ Trouble Decoder::Parts::read_value(Document& document,
       return trouble;
     }
   }
-  auto text = text_of(json, cell.column, cell.plan.type, cell.plan.connector, cell.made);
+  const Column& wanted = wanted_.tables[table].columns[column];
+  auto text = text_of(json, wanted, plan.type, plan.connector, made_[column]);
   if (!text) {
-    why_ = "column " + cell.column.name + std::move(text).error();
+    why_ = "column " + wanted.name + std::move(text).error();
     return "";
   }
   into = {.state = Value::State::text, .text = *text};
@@ -498,9 +404,8 @@ Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&&) noexcept = default;
 Decoder& Decoder::operator=(Decoder&&) noexcept = default;
 
-std::expected<Change, Refusal> Decoder::decode(const Message& message,
-                                               std::optional<std::size_t> table_of_stream) {
-  std::expected<Change, Refusal> result(Change{.op = Op::tombstone, .table = table_of_stream});
+std::expected<Change, Refusal> Decoder::decode(const Message& message) {
+  std::expected<Change, Refusal> result(Change{.op = Op::tombstone});
   if (auto read = parts_->decode(message, *result); !read) {
     result = std::unexpected(Refusal{.what = std::move(read).error(), .table = result->table});
   }

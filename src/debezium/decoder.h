@@ -5,7 +5,8 @@
 // Avro and Protobuf, CloudEvents, connectors whose messages nobody has seen here, columns whose
 // text is not known (column_type.h), a member that is there twice.
 //
-// What is not asked for is skipped: only UTF-8, quotes and the number of brackets are checked.
+// What is not asked for is skipped, as `before` is, since the key says which row it is: only UTF-8,
+// quotes and the number of brackets are checked.
 //
 // Must: whatever is decoded is what the message says (tests/debezium, tests/fuzz). Aims: at least
 // half of what simdjson alone reads of the same bytes (tests/debezium/debezium_bench).
@@ -13,8 +14,8 @@
 // Threads: one. Lifetimes: a Change views the message and the decoder, until the next decode().
 // Errors: a Refusal; the decoder is as before.
 // Limits: key and value have kMessageBytesMax together. Memory: up to twelve bytes for each byte of
-//   a message; buffers for more than kKeptBytesMax are given back by the next message. Two schemas
-//   are kept for each table, if they have up to kSchemaBytesKept; larger ones are read each time.
+//   a message; buffers for more than kKeptBytesMax are given back by the next message. The last
+//   schema of each table is kept, if it has up to kSchemaBytesKept; larger ones are read each time.
 //   kTablesMax tables of kColumnsMax columns each: the constructor throws beyond. JSON may be
 //   nested to any depth.
 // Source: json_document.h.
@@ -23,7 +24,6 @@
 #include <cstddef>
 #include <expected>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,8 +45,6 @@ struct Table {
   std::string schema{};
   std::string name;
   std::vector<Column> columns{};
-  // Decode the key's columns, too: of tombstones, and where `before` may lack columns.
-  bool reads_key = false;
 };
 
 struct Wanted {
@@ -63,9 +61,7 @@ class Decoder {
   Decoder(Decoder&&) noexcept;
   Decoder& operator=(Decoder&&) noexcept;
 
-  // `table_of_stream`: whose rows the topic or stream has, for tombstones, which do not say it.
-  std::expected<Change, Refusal> decode(const Message& message,
-                                        std::optional<std::size_t> table_of_stream = {});
+  std::expected<Change, Refusal> decode(const Message& message);
 
  private:
   class Parts;  // decoder.cpp, where simdjson is

@@ -95,7 +95,7 @@ class Reader {
   Trouble read_member_of_s(Name name, Document::Index& value);
   Trouble read_member_of_t(Name name, Document::Index value);
   Trouble read_source(Document::Index& value);
-  Trouble read_row(bool is_after, Document::Index& value);
+  Trouble read_row(Document::Index& value);
   Trouble read_message(Document::Index value);
   Trouble read_details(Document::Index& value);
   Trouble read_once(Document::Index value, Json& json) {
@@ -152,7 +152,7 @@ Trouble Reader::read_message(Document::Index value) {
 
 Trouble Reader::read_member_of_a(Name name, Document::Index& value) {
   if (is(name, "after")) {
-    return read_row(true, value);
+    return read_row(value);
   }
   if (is(name, "aggregate_type")) {
     envelope_.has_notice = true;
@@ -183,14 +183,15 @@ Trouble Reader::read_details(Document::Index& value) {
   return trouble;
 }
 
-Trouble Reader::read_row(bool is_after, Document::Index& value) {
-  Envelope::RowMember& row = is_after ? envelope_.after : envelope_.before;
-  if (row.is_there) {
+Trouble Reader::read_row(Document::Index& value) {
+  if (envelope_.has_after) {
     return kTwice;
   }
-  row = {.is_there = true, .is_object = document_.at(value) == '{', .place = value};
+  envelope_.has_after = true;
+  envelope_.has_row = document_.at(value) == '{';
+  envelope_.row = value;
   Document::Index behind = value;
-  if (row.is_object && listener_.found(envelope_, is_after, behind)) {
+  if (envelope_.has_row && listener_.found(envelope_, behind)) {
     value = behind;
   }
   return nullptr;
@@ -224,11 +225,6 @@ Trouble Reader::read_member(Name name, Document::Index& value) {
   switch (name[0]) {
     case 'a':
       return read_member_of_a(name, value);
-    case 'b':
-      if (is(name, "before")) {
-        return read_row(false, value);
-      }
-      break;
     case 's':
       return read_member_of_s(name, value);
     case 'o':
@@ -333,9 +329,7 @@ class Shape {
   static constexpr std::string_view kMore = "...";
 
   struct NoListener final : RowListener {
-    bool found(const Envelope& /*so_far*/, bool /*is_after*/, Document::Index& /*row*/) override {
-      return false;
-    }
+    bool found(const Envelope& /*so_far*/, Document::Index& /*row*/) override { return false; }
   };
 
   template <class AddFacts>
@@ -443,9 +437,9 @@ std::expected<Op, std::string> op_of(const Envelope& envelope) {
   if (is_notification(envelope)) {
     return Op::notification;
   }
-  const bool has_more = envelope.has_op || envelope.has_source || envelope.before.is_there ||
-                        envelope.after.is_there || envelope.has_message || has_status || has_id ||
-                        envelope.has_ddl || envelope.has_notice || envelope.has_others;
+  const bool has_more = envelope.has_op || envelope.has_source || envelope.has_after ||
+                        envelope.has_message || has_status || has_id || envelope.has_ddl ||
+                        envelope.has_notice || envelope.has_others;
   if (envelope.ts_ms.kind == Json::Kind::number && !has_more) {
     return Op::heartbeat;
   }

@@ -22,17 +22,10 @@ struct Source {
 };
 
 struct Envelope {
-  // `before` or `after`.
-  struct RowMember {
-    bool is_there = false;
-    bool is_object = false;
-    Document::Index place = 0;
-  };
-
   std::string_view schema{};  // its JSON; empty: there is none
   Document::Index schema_place = 0;
   bool is_null = false;     // {"schema":null,"payload":null}
-  bool has_others = false;  // members that no message of a connector has
+  bool has_others = false;  // `before`, and members that no message of a connector has
   bool has_op = false;
   bool has_source = false;   // and it is an object
   bool has_changes = false;  // tableChanges, of a schema change
@@ -44,12 +37,14 @@ struct Envelope {
   Json op{}, ts_ms{}, status{}, id{}, event_count{}, aggregate_type{}, type{}, timestamp{};
   std::string_view message_prefix{};
   bool has_message = false;
-  RowMember before{}, after{};
+  bool has_after = false;
+  bool has_row = false;  // and it is an object
+  Document::Index row = 0;
   Source source{};
   Notification notification{};  // additional_data
 };
 
-// Told of each row as it is found: before `source`, which says whose it is.
+// Told of `after` as it is found: before `source`, which says whose row it is.
 class RowListener {
  public:
   RowListener() = default;
@@ -57,7 +52,7 @@ class RowListener {
   RowListener& operator=(const RowListener&) = delete;
   virtual ~RowListener() = default;
   // True: it has read the row, and `row` is behind it.
-  virtual bool found(const Envelope& so_far, bool is_after, Document::Index& row) = 0;
+  virtual bool found(const Envelope& so_far, Document::Index& row) = 0;
 };
 
 // Of the document's root.

@@ -57,8 +57,7 @@ struct Value {
   std::string_view text{};  // as keys have it (column_type.h)
 };
 
-// Of the columns that are asked for, in their order. Empty: there is no such row, or the table is
-// not asked for.
+// Of the columns that are asked for, in their order.
 using Row = std::span<const Value>;
 
 struct TableName {
@@ -99,20 +98,14 @@ struct Notification {
 
 struct Change {
   Op op = Op::heartbeat;
-  // Of create, read, update, remove, truncate: which of the tables that are asked for. Of a
-  // tombstone what decode() was given.
+  // Of create, read, update, remove, truncate: which of the tables that are asked for.
   std::optional<std::size_t> table{};
   TableName name{};  // of everything with a `source` block
 
-  // PostgreSQL: with a replica identity other than FULL, `before` of an update is missing, and that
-  // of a remove has nothing but the key's columns, the others being NULL, or made up where the
-  // column is NOT NULL. Nothing in the message tells which identity it is.
-  Row before{};
+  // Of create, read, update; else, and of a table that is not asked for, it is empty.
   Row after{};
-  // Of the key, if the table asks for it: columns that the key does not have are missing.
-  Row key{};
-  // The key's payload as JSON, byte for byte as the connector writes it for the same row each time;
-  // empty: the table has no primary key.
+  // Of these, remove and tombstone: the key's payload as JSON, byte for byte as the connector
+  // writes it for the same row each time. Empty: the table has no primary key.
   std::string_view key_json{};
 
   Snapshot snapshot = Snapshot::no;

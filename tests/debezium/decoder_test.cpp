@@ -12,6 +12,8 @@
 namespace cuckooguard::debezium {
 namespace {
 
+using namespace std::string_literals;
+
 std::string source_in(std::string_view database, std::string_view schema, std::string_view table) {
   return R"({"connector":"postgresql","name":"shop","db":")" + std::string(database) +
          R"(","schema":")" + std::string(schema) + R"(","table":")" + std::string(table) +
@@ -88,36 +90,51 @@ TEST(Decoder, finds_columns_whose_names_are_escaped_in_json) {
 }
 
 TEST(Decoder, takes_columns_called_schema_and_payload_for_columns) {
-  Wanted wanted =
-      one_table({column("schema", ValueType::uint64), column("payload", ValueType::uint64)});
-  wanted.tables[0].reads_key = true;
-  Decoder decoder(wanted);
+  Decoder decoder(
+      one_table({column("schema", ValueType::uint64), column("payload", ValueType::uint64)}));
   const std::string source = source_in("x", "public", "customers");
   const std::string row = R"({"schema":1,"payload":2})";
-  const auto change = decoder.decode({.key = row, .value = created(row, source)});
-  EXPECT_EQ(words_of(change), "create 0 to (1,2) key (1,2) at postgresql shop 0/1 0/2");
-  EXPECT_EQ(change->key_json, row);
+  EXPECT_EQ(words_of(decoder.decode({.key = row, .value = created(row, source)})),
+            "create 0 to (1,2) key " + row + " at postgresql shop 0/1 0/2");
+  for (const char* const key : {R"({"schema":null,"payload":{},"id":1})",
+                                R"({"schema":null,"payload":2})",
+                                R"({"schema":"x","payload":{}})"}) {
+    EXPECT_EQ(words_of(decoder.decode({.key = key, .value = {}})), "tombstone key "s + key);
+  }
 }
 
 TEST(Decoder, reads_a_payload_whose_schema_is_null) {
   Decoder decoder(one_table({column("id", ValueType::uint64)}));
   const std::string value = R"({"schema":null,"payload":)" +
                             created(R"({"id":1})", source_in("x", "public", "customers")) + "}";
-  const auto change =
-      decoder.decode({.key = R"({"schema":null,"payload":{"id":1}})", .value = value});
-  EXPECT_EQ(words_of(change), "create 0 to (1) at postgresql shop 0/1 0/2");
-  EXPECT_EQ(change->key_json, R"({"id":1})");
-  EXPECT_EQ(words_of(decoder.decode({.key = {}, .value = R"({"schema":null,"payload":null})"}, 0)),
-            "tombstone 0");
+  EXPECT_EQ(
+      words_of(decoder.decode({.key = R"({"schema":null,"payload":{"id":1}})", .value = value})),
+      R"(create 0 to (1) key {"id":1} at postgresql shop 0/1 0/2)");
+  EXPECT_EQ(words_of(decoder.decode({.key = {}, .value = R"({"schema":null,"payload":null})"})),
+            "tombstone");
 }
 
-TEST(Decoder, ignores_what_a_snapshot_s_row_was_before) {
+TEST(Decoder, takes_a_key_s_payload_as_it_stands) {
   Decoder decoder(one_table({column("id", ValueType::uint64)}));
-  const auto change = decoder.decode(
-      {.key = {},
-       .value =
-           envelope_of("r", R"({"id":2})", R"({"id":1})", source_in("x", "public", "customers"))});
-  EXPECT_EQ(words_of(change), "read 0 to (1) at postgresql shop 0/1 0/2");
+  const std::string field = R"({"type":"string","optional":false,"field":"id"})";
+  const std::string row = R"({"b\u0061" : "\u0031", "id":[ "x" ]})";
+  for (const std::string& key : {row, key_with_schema(field, " " + row + " ")}) {
+    EXPECT_EQ(words_of(decoder.decode({.key = key, .value = {}})), "tombstone key " + row);
+  }
+}
+
+TEST(Decoder, skips_what_a_row_was_before) {
+  Decoder decoder(one_table({column("id", ValueType::uint64)}));
+  const std::string source = source_in("x", "public", "customers");
+  const auto decode = [&](std::string_view op, std::string_view after) {
+    return words_of(decoder.decode(
+        {.key = {}, .value = envelope_of(op, R"({"id":"x","id":-1})", after, source)}));
+  };
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(decode("r", R"({"id":1})"), "read 0 to (1) at postgresql shop 0/1 0/2");
+    EXPECT_EQ(decode("u", R"({"id":2})"), "update 0 to (2) at postgresql shop 0/1 0/2");
+    EXPECT_EQ(decode("d", "null"), "remove 0 at postgresql shop 0/1 0/2");
+  }
 }
 
 TEST(Decoder, keeps_no_more_than_a_table_s_schema_and_reads_large_ones_each_time) {
@@ -132,7 +149,7 @@ TEST(Decoder, keeps_no_more_than_a_table_s_schema_and_reads_large_ones_each_time
       envelope_of("u", R"({"id":1})", R"({"id":2})", source_in("x", "public", "customers")));
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(words_of(decoder.decode({.key = {}, .value = value})),
-              "update 0 (1) to (2) at postgresql shop 0/1 0/2");
+              "update 0 to (2) at postgresql shop 0/1 0/2");
   }
 }
 

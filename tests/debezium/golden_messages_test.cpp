@@ -30,8 +30,7 @@ void expect(const Wanted& wanted, const std::vector<Golden>& messages) {
   for (const Golden& each : messages) {
     const auto result = decoder.decode(
         {.key = each.key,
-         .value = each.value.empty() ? std::nullopt : std::optional<std::string_view>(each.value)},
-        0);
+         .value = each.value.empty() ? std::nullopt : std::optional<std::string_view>(each.value)});
     EXPECT_EQ(words_of(result), each.expected) << each.what;
   }
 }
@@ -61,23 +60,24 @@ TEST(GoldenMessages, of_mysql_and_mariadb) {
         customers(),
         {{"a row of the first snapshot",
           envelope_of("r", "null", kAnne, at("154", "true")),
-          "read 0 to (1004,Anne) at " + name + " shop mysql-bin.000003 154 0"},
+          R"(read 0 to (1004,Anne) key {"id":1004} at )" + name + " shop mysql-bin.000003 154 0"},
          {"an insert",
           envelope_of("c", "null", kAnne, at("400")),
-          "create 0 to (1004,Anne) at " + name + " shop mysql-bin.000003 400 0"},
+          R"(create 0 to (1004,Anne) key {"id":1004} at )" + name + " shop mysql-bin.000003 400 0"},
          {"an update",
           envelope_of("u", kAnne, kMarie, at("484")),
-          "update 0 (1004,Anne) to (1004,Marie) at " + name + " shop mysql-bin.000003 484 0"},
+          R"(update 0 to (1004,Marie) key {"id":1004} at )" + name +
+              " shop mysql-bin.000003 484 0"},
          {"a delete",
           envelope_of("d", kMarie, "null", at("805")),
-          "remove 0 (1004,Marie) at " + name + " shop mysql-bin.000003 805 0"},
-         {"its tombstone", "", "tombstone 0"},
+          R"(remove 0 key {"id":1004} at )" + name + " shop mysql-bin.000003 805 0"},
+         {"its tombstone", "", R"(tombstone key {"id":1004})"},
          {"a truncate",
           R"({"source":)" + at("900") + R"(,"op":"t","ts_ms":1559033904961,"ts_us":1,"ts_ns":1})",
           "truncate 0 at " + name + " shop mysql-bin.000003 900 0"},
          {"an incremental snapshot's row",
           envelope_of("r", "null", kAnne, at("900", "incremental")),
-          "read 0 to (1004,Anne) at " + name + " shop mysql-bin.000003 900 0"}});
+          R"(read 0 to (1004,Anne) key {"id":1004} at )" + name + " shop mysql-bin.000003 900 0"}});
   }
 }
 
@@ -88,30 +88,28 @@ TEST(GoldenMessages, of_postgresql) {
                      snapshot);
   };
   const std::string next = R"([\"24023119\",\"24023128\"])";
-  Wanted wanted = customers();
-  wanted.tables[0].reads_key = true;
-  expect(wanted,
+  expect(customers(),
          {{"a row of the first snapshot",
            envelope_of("r", "null", kAnne, at(R"([null,\"24023128\"])", "first")),
-           "read 0 to (1004,Anne) key (1004,-) at postgresql shop 0/0 0/16E9058"},
+           R"(read 0 to (1004,Anne) key {"id":1004} at postgresql shop 0/0 0/16E9058)"},
           {"an insert",
            envelope_of("c", "null", kAnne, at(next)),
-           "create 0 to (1004,Anne) key (1004,-) at postgresql shop 0/16E904F 0/16E9058"},
+           R"(create 0 to (1004,Anne) key {"id":1004} at postgresql shop 0/16E904F 0/16E9058)"},
           {"an update, with a replica identity other than FULL",
            envelope_of("u", "null", kMarie, at(next)),
-           "update 0 to (1004,Marie) key (1004,-) at postgresql shop 0/16E904F 0/16E9058"},
+           R"(update 0 to (1004,Marie) key {"id":1004} at postgresql shop 0/16E904F 0/16E9058)"},
           {"an update, with FULL",
            envelope_of("u", kAnne, kMarie, at(next)),
-           "update 0 (1004,Anne) to (1004,Marie) key (1004,-) at postgresql shop 0/16E904F "
+           R"(update 0 to (1004,Marie) key {"id":1004} at postgresql shop 0/16E904F )"
            "0/16E9058"},
           {"a delete, which has the key alone",
            envelope_of("d", R"({"id":1004,"first_name":null})", "null", at(next)),
-           "remove 0 (1004,NULL) key (1004,-) at postgresql shop 0/16E904F 0/16E9058"},
-          {"its tombstone", "", "tombstone 0 key (1004,-)"},
+           R"(remove 0 key {"id":1004} at postgresql shop 0/16E904F 0/16E9058)"},
+          {"its tombstone", "", R"(tombstone key {"id":1004})"},
           {"an update that has not touched a long value",
            envelope_of(
                "u", "null", R"({"id":1004,"first_name":"__debezium_unavailable_value"})", at(next)),
-           "update 0 to (1004,?) key (1004,-) at postgresql shop 0/16E904F 0/16E9058"},
+           R"(update 0 to (1004,?) key {"id":1004} at postgresql shop 0/16E904F 0/16E9058)"},
           {"a truncate",
            R"({"source":)" + at(next) + R"(,"op":"t","ts_ms":1559033904961})",
            "truncate 0 at postgresql shop 0/16E904F 0/16E9058"},
@@ -127,7 +125,7 @@ TEST(GoldenMessages, of_postgresql) {
                        source_of(Connector::postgresql,
                                  R"("sequence":"[\"24023119\",\"24023128\"]")",
                                  "incremental")),
-           "read 0 to (1004,Anne) key (1004,-) at postgresql shop 0/16E904F 0/16E9058"}});
+           R"(read 0 to (1004,Anne) key {"id":1004} at postgresql shop 0/16E904F 0/16E9058)"}});
 }
 
 TEST(GoldenMessages, of_sql_server) {
@@ -142,25 +140,26 @@ TEST(GoldenMessages, of_sql_server) {
   const std::string change = R"("00000027:00000758:0003")";
   const std::string place =
       " at sqlserver shop testDB 00000027:00000758:0005 00000027:00000758:0003 ";
-  expect(customers(),
-         {{"a row of the first snapshot",
-           envelope_of("r", "null", kAnne, at("null", "null", "true")),
-           "read 0 to (1004,Anne) at sqlserver shop testDB 00000027:00000758:0005 "
-           "00000000:00000000:0000 0"},
-          {"an insert",
-           envelope_of("c", "null", kAnne, at(change, "1")),
-           "create 0 to (1004,Anne)" + place + "1"},
-          {"an update",
-           envelope_of("u", kAnne, kMarie, at(change, "2")),
-           "update 0 (1004,Anne) to (1004,Marie)" + place + "2"},
-          {"a delete",
-           envelope_of("d", kMarie, "null", at(change, "1")),
-           "remove 0 (1004,Marie)" + place + "1"},
-          {"its tombstone", "", "tombstone 0"},
-          {"an incremental snapshot's row",
-           envelope_of("r", "null", kAnne, at("null", "null", "incremental")),
-           "read 0 to (1004,Anne) at sqlserver shop testDB 00000027:00000758:0005 "
-           "00000000:00000000:0000 0"}});
+  expect(
+      customers(),
+      {{"a row of the first snapshot",
+        envelope_of("r", "null", kAnne, at("null", "null", "true")),
+        R"(read 0 to (1004,Anne) key {"id":1004} at sqlserver shop testDB 00000027:00000758:0005 )"
+        "00000000:00000000:0000 0"},
+       {"an insert",
+        envelope_of("c", "null", kAnne, at(change, "1")),
+        R"(create 0 to (1004,Anne) key {"id":1004})" + place + "1"},
+       {"an update",
+        envelope_of("u", kAnne, kMarie, at(change, "2")),
+        R"(update 0 to (1004,Marie) key {"id":1004})" + place + "2"},
+       {"a delete",
+        envelope_of("d", kMarie, "null", at(change, "1")),
+        R"(remove 0 key {"id":1004})" + place + "1"},
+       {"its tombstone", "", R"(tombstone key {"id":1004})"},
+       {"an incremental snapshot's row",
+        envelope_of("r", "null", kAnne, at("null", "null", "incremental")),
+        R"(read 0 to (1004,Anne) key {"id":1004} at sqlserver shop testDB 00000027:00000758:0005 )"
+        "00000000:00000000:0000 0"}});
 }
 
 TEST(GoldenMessages, of_oracle) {
@@ -171,32 +170,33 @@ TEST(GoldenMessages, of_oracle) {
   };
   const std::string change = at(R"("scn":"2122185","commit_scn":"2122190","lcr_position":null,)"
                                 R"("rs_id":"0x00002a.00001b42.0010","ssn":1)");
+  const std::string place = " at oracle shop 2122190 2122185 00002a.00001b42.0010 1";
   expect(
       one_table({column("ID", ValueType::uint64)}, "CUSTOMERS"),
       {{"a row of the first snapshot",
         envelope_of("r", "null", kRow, at(R"("scn":"2122184","commit_scn":null,"ssn":0)", "last")),
-        "read 0 to (1004) at oracle shop 2122184 end",
+        R"(read 0 to (1004) key {"ID":1004} at oracle shop 2122184 end)",
         R"({"ID":1004})"},
        {"an insert",
         envelope_of("c", "null", kRow, change),
-        "create 0 to (1004) at oracle shop 2122190 2122185 00002a.00001b42.0010 1",
+        R"(create 0 to (1004) key {"ID":1004})" + place,
         R"({"ID":1004})"},
        {"an update",
         envelope_of("u", kRow, kRow, change),
-        "update 0 (1004) to (1004) at oracle shop 2122190 2122185 00002a.00001b42.0010 1",
+        R"(update 0 to (1004) key {"ID":1004})" + place,
         R"({"ID":1004})"},
        {"a delete",
         envelope_of("d", kRow, "null", change),
-        "remove 0 (1004) at oracle shop 2122190 2122185 00002a.00001b42.0010 1",
+        R"(remove 0 key {"ID":1004})" + place,
         R"({"ID":1004})"},
-       {"its tombstone", "", "tombstone 0", R"({"ID":1004})"},
+       {"its tombstone", "", R"(tombstone key {"ID":1004})", R"({"ID":1004})"},
        {"a truncate",
         R"({"source":)" + change + R"(,"op":"t","ts_ms":1559033904961})",
-        "truncate 0 at oracle shop 2122190 2122185 00002a.00001b42.0010 1",
+        "truncate 0" + place,
         "null"},
        {"an incremental snapshot's row",
         envelope_of("r", "null", kRow, at(R"("scn":"2122184","commit_scn":null)", "incremental")),
-        "read 0 to (1004) at oracle shop 2122184 end",
+        R"(read 0 to (1004) key {"ID":1004} at oracle shop 2122184 end)",
         R"({"ID":1004})"}});
 }
 
@@ -255,8 +255,6 @@ TEST(GoldenMessages, that_are_no_changes_of_rows) {
             "other table at mysql shop bin.000001 4 2");
 }
 
-// The members and values are those of Debezium's Notification, and of the two services that make
-// them.
 // MySQL has 16 bytes for it as UUID_TO_BIN() gives them, or with 1 as its second argument.
 TEST(GoldenMessages, of_uuids_in_binary_columns) {
   const std::string uuid = "6ccd780c-baba-1026-9564-5b8c656024db";
@@ -264,19 +262,17 @@ TEST(GoldenMessages, of_uuids_in_binary_columns) {
     Column id = column("id", ValueType::uuid);
     id.swaps_uuids = is_swapped;
     const bool is_oracle = connector == Connector::oracle;
-    Wanted wanted = one_table({id}, is_oracle ? "CUSTOMERS" : "customers");
-    wanted.tables[0].reads_key = true;
-    Decoder decoder(wanted);
+    Decoder decoder(one_table({id}, is_oracle ? "CUSTOMERS" : "customers"));
     const std::string place = is_oracle ? R"("scn":"1","commit_scn":"2","rs_id":"1.2.3","ssn":0)"
                                         : R"("gtid":null,"file":"bin.1","pos":4,"row":0)";
     const std::string field = R"({"type":"bytes","optional":false,"field":"id"})";
     const std::string row = R"({"id":")" + std::string(base64) + R"("})";
     const auto change = decoder.decode(
         {.key = key_with_schema(field, row),
-         .value = with_schema(field, envelope_of("d", row, "null", source_of(connector, place)))});
+         .value = with_schema(field, envelope_of("c", "null", row, source_of(connector, place)))});
     EXPECT_TRUE(change) << change.error().what;
-    EXPECT_EQ(words_of(change->before), words_of(change->key));
-    return words_of(change->before);
+    EXPECT_EQ(change->key_json, row);
+    return words_of(change->after);
   };
   for (const Connector connector : {Connector::mysql, Connector::mariadb, Connector::oracle}) {
     EXPECT_EQ(text(connector, "bM14DLq6ECaVZFuMZWAk2w==", false), uuid);
@@ -307,24 +303,22 @@ TEST(GoldenMessages, of_a_primary_key_that_changes) {
             R"("scn":"2122185","commit_scn":"2122190","rs_id":"0x2a.1b42.0010","ssn":1)",
             " at oracle shop 2122190 2122185 00002a.00001b42.0010 1"}}) {
     const bool is_oracle = each.connector == Connector::oracle;
-    Wanted wanted =
-        one_table({column("id", ValueType::uint64)}, is_oracle ? "CUSTOMERS" : "customers");
-    wanted.tables[0].reads_key = true;
     const std::string source = source_of(each.connector, each.place);
     const std::string before = R"({"id":1004})";
     const std::string after = R"({"id":1005})";
-    expect(wanted,
-           {{"a delete",
-             envelope_of("d", before, "null", source),
-             "remove 0 (1004) key (1004)" + each.at},
-            {"its tombstone", "", "tombstone 0 key (1004)"},
-            {"a create",
-             envelope_of("c", "null", after, source),
-             "create 0 to (1005) key (1005)" + each.at,
-             after}});
+    expect(
+        one_table({column("id", ValueType::uint64)}, is_oracle ? "CUSTOMERS" : "customers"),
+        {{"a delete", envelope_of("d", before, "null", source), "remove 0 key " + before + each.at},
+         {"its tombstone", "", "tombstone key " + before},
+         {"a create",
+          envelope_of("c", "null", after, source),
+          "create 0 to (1005) key " + after + each.at,
+          after}});
   }
 }
 
+// The members and values are those of Debezium's Notification, and of the two services that make
+// them.
 TEST(GoldenMessages, that_notify_of_snapshots) {
   Decoder decoder(customers());
   const auto words =
@@ -341,7 +335,7 @@ TEST(GoldenMessages, that_notify_of_snapshots) {
         const std::string key = R"({"id":"ff81"})";
         const auto change = decoder.decode({.key = key, .value = wrapped});
         const std::string of_wrapped = words_of(change) + words_of(change->notification);
-        const auto bare = decoder.decode({.key = key, .value = value}, 0);
+        const auto bare = decoder.decode({.key = key, .value = value});
         EXPECT_EQ(words_of(bare) + words_of(bare->notification), of_wrapped);
         EXPECT_FALSE(bare->table);
         EXPECT_TRUE(of_wrapped.starts_with("notification"));

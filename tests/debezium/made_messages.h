@@ -145,20 +145,17 @@ inline std::string words_of(const Notification& notification) {
   return words;
 }
 
-// `update 0 (1) to (2) key (1) at mysql shop mysql-bin.000003 484 0`
+// `update 0 to (2) key {"id":1} at mysql shop mysql-bin.000003 484 0`
 inline std::string words_of(const Change& change) {
   std::string words = name_of(change.op);
   if (change.table) {
     words += " " + std::to_string(*change.table);
   }
-  if (!change.before.empty()) {
-    words += " (" + words_of(change.before) + ")";
-  }
   if (!change.after.empty()) {
     words += " to (" + words_of(change.after) + ")";
   }
-  if (!change.key.empty()) {
-    words += " key (" + words_of(change.key) + ")";
+  if (!change.key_json.empty()) {
+    words += " key " + std::string(change.key_json);
   }
   if (change.position && change.origin != nullptr) {
     words += " at " + Place{.origin = *change.origin, .position = *change.position}.text();

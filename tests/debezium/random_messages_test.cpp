@@ -174,7 +174,6 @@ TEST(RandomMessages, mean_the_same_however_they_are_written) {
   for (const bool has_schema : {false, true}) {
     Decoder decoder(wanted(has_schema));
     for (int i = 0; i < kMessages; ++i) {
-      const Row before = any_row(writer, has_schema);
       const Row after = any_row(writer, has_schema);
       const std::string lsn = std::to_string(writer.below(1ULL << 60));
       const std::string source =
@@ -186,7 +185,7 @@ TEST(RandomMessages, mean_the_same_however_they_are_written) {
                          writer.member("sequence", writer.string("[\"5\", \"" + lsn + "\"]")),
                          writer.member("lsn", lsn)},
                         writer.below(3));
-      std::string value = writer.object({writer.member("before", before.json),
+      std::string value = writer.object({writer.member("before", writer.any(6)),
                                          writer.member("after", after.json),
                                          writer.member("source", source),
                                          writer.member("op", writer.string("u")),
@@ -195,7 +194,6 @@ TEST(RandomMessages, mean_the_same_however_they_are_written) {
       value = has_schema ? with_schema(kFields, value) : value;
       const auto change = decoder.decode({.key = {}, .value = value});
       ASSERT_TRUE(change) << change.error().what << "\n" << value;
-      ASSERT_EQ(words_of(change->before), words_of(before.values)) << value;
       ASSERT_EQ(words_of(change->after), words_of(after.values)) << value;
       ASSERT_EQ(std::to_string(change->position->place[1]), lsn) << value;
     }

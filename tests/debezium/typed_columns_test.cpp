@@ -167,18 +167,6 @@ TEST(TypedColumns, of_a_key_are_listed_with_what_they_may_serve) {
   EXPECT_EQ(key_columns_in(""), "refused: a message is not valid JSON");
 }
 
-TEST(TypedColumns, are_read_of_keys_by_the_key_s_own_schema) {
-  Wanted wanted = one_table({column("id", ValueType::uuid), column("day", ValueType::date)});
-  wanted.tables[0].reads_key = true;
-  Decoder decoder(wanted);
-  const std::string key = key_with_schema(
-      R"({"type":"string","optional":false,"name":"io.debezium.data.Uuid","field":"id"})",
-      R"( {"id":"0b3ab9a2-0000-4000-8000-000000000001"} )");
-  const auto change = decoder.decode({.key = key, .value = {}}, 0);
-  EXPECT_EQ(words_of(change), "tombstone 0 key (0b3ab9a2-0000-4000-8000-000000000001,-)");
-  EXPECT_EQ(change->key_json, R"({"id":"0b3ab9a2-0000-4000-8000-000000000001"})");
-}
-
 TEST(TypedColumns, change_with_the_schema) {
   Decoder decoder(one_table({column("c", ValueType::date)}));
   const std::string source = source_of(Connector::mysql);
