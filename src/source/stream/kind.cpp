@@ -140,6 +140,7 @@ std::expected<TablePlan, std::string> plan_of(const Target& target,
     as_here.swaps_uuids = source.uuids == config::UuidOrder::swapped;
     if (const auto type = source.types.find(as_here.name); type != source.types.end()) {
       as_here.declared = debezium::declared_type(type->second);
+      text::put_text(definition, as_here.name);
       text::put_text(definition, type->second);
     }
     if (i < known && (as_here.swaps_uuids != columns[i].swaps_uuids ||
@@ -162,7 +163,8 @@ static_assert(static_cast<int>(debezium::Connector::oracle) ==
 std::expected<FollowerSettings, std::vector<Refusal>> plans_of(const config::Source& source,
                                                                std::span<const Target> targets) {
   const config::DebeziumSource& settings = own(source);
-  FollowerSettings plans{.connector = connector_of(settings.connector)};
+  FollowerSettings plans{.connector = connector_of(settings.connector),
+                         .server = settings.topic_prefix};
   if (!settings.notifications.empty()) {  // before the tables' (stream_follower.h)
     plans.topics.push_back(settings.notifications);
   }
@@ -174,6 +176,13 @@ std::expected<FollowerSettings, std::vector<Refusal>> plans_of(const config::Sou
         refusals.push_back(
             {.ns = target.settings.name, .table = table, .what = std::move(plan.error())});
         continue;
+      }
+      if (settings.connector == StreamConnector::sqlserver &&
+          plans.wanted.tables[plan->wanted].database != plans.wanted.tables.front().database) {
+        refusals.push_back({.ns = target.settings.name,
+                            .table = table,
+                            .what = "is of another database than other tables of this source, and "
+                                    "each has a log of its own: use a source for each"});
       }
       plan->topic =
           place_of(plans.topics,
@@ -365,6 +374,7 @@ std::expected<std::vector<KeyedTable>, std::string> list_tables(
 constexpr SourceKind kKind{.name = "debezium",
                            .is = is_of<config::DebeziumSource>,
                            .checks_settings_alone = true,
+                           .beside = [](config::Source settings) { return settings; },
                            .check = check,
                            .make = make,
                            .count_rows = count_rows,

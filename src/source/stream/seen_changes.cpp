@@ -11,13 +11,6 @@ using debezium::Change;
 using debezium::Connector;
 using debezium::Position;
 
-// Whether two changes were committed together: their order is then the stream's.
-bool are_of_one_commit(const Position& one, const Position& other) {
-  const bool is_in_two_parts =
-      one.connector != Connector::postgresql && one.connector != Connector::oracle;
-  return one.place[0] == other.place[0] && (!is_in_two_parts || one.place[1] == other.place[1]);
-}
-
 // What rows of a snapshot can be compared by: PostgreSQL's have no commit before them.
 auto reached(const Position& position) {
   auto place = position.place;
@@ -46,13 +39,12 @@ SeenChanges::Kind SeenChanges::add(const Change& change) {
     if (was_seen(digest)) {
       return Kind::again;
     }
-    const bool is_all_of_commit_here = of_commit_ < most_;
-    if (is_before_snapshot || !are_of_one_commit(last_->position, position) ||
-        !is_all_of_commit_here) {
+    const bool is_all_of_place_here = of_place_ < most_;
+    if (is_before_snapshot || last_->position != position || !is_all_of_place_here) {
       return Kind::unknown;
     }
   }
-  of_commit_ = last_ && are_of_one_commit(last_->position, position) ? of_commit_ + 1 : 1;
+  of_place_ = last_ && last_->position == position ? of_place_ + 1 : 1;
   if (is_behind) {
     last_ = {.origin = *change.origin, .position = position};
   }
@@ -75,7 +67,7 @@ bool SeenChanges::snapshot_at(const Change& row) {
   }
   if (!last_ || last_->position < *row.position) {
     last_ = {.origin = *row.origin, .position = *row.position};
-    of_commit_ = 0;
+    of_place_ = 0;
   }
   if (row.position->connector == Connector::postgresql) {
     snapshot_lsn_ = row.position->place[1];
@@ -87,7 +79,7 @@ bool SeenChanges::snapshot_at(const Change& row) {
 void SeenChanges::put(std::string& out) const {
   const std::size_t kept = std::min(digests_.size(), kKeptMax);
   text::put_text(out, last_ ? last_->text() : "");
-  text::put(out, std::uint64_t{of_commit_ > kept ? most_ : of_commit_});
+  text::put(out, std::uint64_t{of_place_ > kept ? most_ : of_place_});
   text::put(out, snapshot_lsn_);
   text::put(out, std::uint64_t{kept});
   for (std::size_t i = digests_.size() - kept; i < digests_.size(); ++i) {
@@ -99,7 +91,7 @@ bool SeenChanges::take(text::LittleEndianCursor& from) {
   forget();
   const std::string_view last = from.take_text();
   last_ = debezium::Place::parse(last);
-  of_commit_ = from.take<std::uint64_t>();
+  of_place_ = from.take<std::uint64_t>();
   snapshot_lsn_ = from.take<std::uint64_t>();
   const auto kept = from.take<std::uint64_t>();
   if (last_.has_value() == last.empty() || kept > kKeptMax) {
@@ -116,7 +108,7 @@ void SeenChanges::forget() {
   last_.reset();
   snapshot_lsn_ = 0;
   digests_.clear();
-  of_commit_ = 0;
+  of_place_ = 0;
   next_ = 0;
 }
 

@@ -66,8 +66,8 @@ class SeenChanges {
   // PostgreSQL: the LSN of the last snapshot, whose rows have no commit before them. What was
   // written before it, behind a commit before it, is not new.
   std::uint64_t snapshot_lsn_ = 0;
-  std::size_t of_commit_ = 0;  // of these, those of the last one's commit
-  std::size_t next_ = 0;       // while changes come again: the one to come, likely
+  std::size_t of_place_ = 0;  // of these, those of the last one's place
+  std::size_t next_ = 0;      // while changes come again: the one to come, likely
   filter::KeyHash hash_;
   std::string bytes_;
 };

@@ -21,11 +21,18 @@ constexpr const char* kPlaceUnreadable = ": cannot read where it was";
 
 // `db.schema.table` or less of it.
 bool is_named(const debezium::Table& table, std::string_view name) {
-  const std::string_view last = name.substr(name.find_last_of('.') + 1);
-  name.remove_suffix(std::min(name.size(), last.size() + 1));
-  const std::string_view before = name.substr(name.find_last_of('.') + 1);
-  const std::string& wanted = table.schema.empty() ? table.database : table.schema;
-  return last == table.name && (before.empty() || before == wanted);
+  const auto take_last = [&name] {
+    const std::string_view last = name.substr(name.find_last_of('.') + 1);
+    name.remove_suffix(std::min(name.size(), last.size() + 1));
+    return last;
+  };
+  bool is_named = take_last() == table.name;
+  for (const std::string* const part : {&table.schema, &table.database}) {
+    if (!part->empty() && !name.empty()) {
+      is_named = take_last() == *part && is_named;
+    }
+  }
+  return is_named;
 }
 
 bool are_named(const debezium::Table& table, std::string_view names) {
@@ -65,6 +72,18 @@ StreamFollower::StreamFollower(std::unique_ptr<Reader> reader,
 }
 
 StreamFollower::Duration StreamFollower::next(const std::stop_token& stop) {
+  if (is_within_step_) {  // without memory: what was read by then may be lost
+    numbers_.clear();
+    may_restore_ = false;
+    feeds_.each(&Feed::expire);
+  }
+  is_within_step_ = true;
+  const Duration pause = take_step(stop);
+  is_within_step_ = false;
+  return pause;
+}
+
+StreamFollower::Duration StreamFollower::take_step(const std::stop_token& stop) {
   asking_.begin();
   auto numbers = reader_->channels();
   if (!numbers) {
@@ -110,7 +129,7 @@ StreamFollower::Duration StreamFollower::next(const std::stop_token& stop) {
 
 // The first time it goes on where the last run was.
 void StreamFollower::arrange(Reader::Channels numbers) {
-  const bool is_first = numbers_.empty();
+  const bool is_first = std::exchange(may_restore_, false);
   numbers_ = std::move(numbers);
   channels_.clear();
   std::size_t count = 0;
@@ -120,7 +139,8 @@ void StreamFollower::arrange(Reader::Channels numbers) {
   channels_.reserve(count);
   for (std::size_t topic = 0; topic < numbers_.size(); ++topic) {
     for (std::size_t i = 0; i < numbers_[topic].size(); ++i) {
-      channels_.push_back({.topic = topic, .seen = SeenChanges(kSeenMax / count, digest_)});
+      channels_.push_back(
+          {.topic = topic, .number = i, .seen = SeenChanges(kSeenMax / count, digest_)});
     }
   }
   for (StreamedTable& table : tables_) {
@@ -142,6 +162,7 @@ void StreamFollower::begin_anew(std::string_view why) {
     reader_->begin_anew(i);
     channels_[i].seen.forget();
     channels_[i].is_at_end = false;
+    channels_[i].skips_to_end = channels_[i].is_torn;
     channels_[i].may_lack_messages = has_whole_topics();
   }
   for (StreamedTable& table : tables_) {
@@ -160,12 +181,17 @@ bool StreamFollower::read(std::size_t number) {
   channel.is_at_end = batch->is_at_end && !batch->has_gap;
   if (batch->has_gap) {
     reader_->begin_anew(number);
+    channel.is_torn = channel.skips_to_end = true;
     channel.seen.forget();
     doubt(channel,
           {"messages are missing in the stream: it was trimmed before they were read, or lost"});
     return true;
   }
-  if (!batch->is_whole) {
+  if (channel.skips_to_end) {  // what is missing may be behind any of it
+    channel.skips_to_end = !batch->is_at_end;
+    return true;
+  }
+  if (!batch->is_whole || channel.is_torn) {
     for (StreamedTable* const table : channel.tables) {
       table->lacks_beginning();
     }
@@ -247,7 +273,7 @@ void StreamFollower::take(Channel& channel, const Change& change) {
   }
   for (StreamedTable* const table : channel.tables) {
     if (table->plan().wanted == *change.table && !(is_again && table->is_following())) {
-      if (const auto taken = table->take(change); !taken) {
+      if (const auto taken = table->take(change, channel.number); !taken) {
         doubt(channel, *table, taken.error());
       }
     }
@@ -273,7 +299,7 @@ void StreamFollower::take(const Notification& notification) {
     } else if (notification.type == Type::table_scan_completed &&
                is_named(table.wanted(), notification.collection) &&
                (notification.status == "SUCCEEDED" || notification.status == "EMPTY")) {
-      table.scan_ends(id);
+      table.scan_ends(id, notification.rows.value_or(1));
     }
   }
 }
@@ -284,6 +310,9 @@ void StreamFollower::doubt(const Channel& channel, const debezium::Refusal& refu
     if (!refusal.table || table->plan().wanted == *refusal.table) {
       doubt(channel, *table, refusal.what);
     }
+  }
+  if (channel.tables.empty()) {  // of notifications, perhaps
+    std::ranges::for_each(tables_, &StreamedTable::forget_scan);
   }
 }
 
@@ -296,16 +325,26 @@ void StreamFollower::doubt(const Channel& channel, StreamedTable& table, std::st
   if (numbers.size() > 1) {
     for (const std::size_t number : numbers) {
       channels_[number].seen.forget();
+      for (StreamedTable* const other : channels_[number].tables) {
+        other->go_back("another namespace's table of this topic is in doubt");
+      }
     }
   }
 }
 
 void StreamFollower::note_commit(const Change& change) {
   const auto since_1970 = text::number_of<std::int64_t>(change.source_ms);
-  if (since_1970 && counts_commits_) {
-    const std::chrono::milliseconds at(*since_1970);
+  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+      settings_.wall_clock().time_since_epoch());
+  const bool is_ours = change.origin != nullptr && change.origin->server == settings_.server &&
+                       change.origin->connector == settings_.connector;
+  // Each database of SQL Server's has a log of its own (kind.cpp).
+  const bool is_of_this_log = settings_.connector != debezium::Connector::sqlserver ||
+                              change.name.database == settings_.wanted.tables.front().database;
+  if (since_1970 && *since_1970 >= 0 && counts_commits_ && is_ours && is_of_this_log) {
+    const auto at = std::min(std::chrono::milliseconds(*since_1970), now);
     if (!committed_ || committed_->at < at) {
-      committed_ = {.at = at, .round = rounds_};
+      committed_ = {.at = at, .round = rounds_, .heard = clock_()};
     }
   }
 }
@@ -321,8 +360,8 @@ void StreamFollower::prove(TimePoint began) {
   const TimePoint now = clock_();
   if (covered_) {
     const auto ago = settings_.wall_clock().time_since_epoch() - covered_->at;
-    const TimePoint at =
-        std::min(now - std::chrono::duration_cast<std::chrono::nanoseconds>(ago), began);
+    const TimePoint at = std::min(
+        {now - std::chrono::duration_cast<std::chrono::nanoseconds>(ago), began, covered_->heard});
     status_.proven(at);
     for (StreamedTable& table : tables_) {
       table.prove(at, *covered_);
@@ -345,8 +384,14 @@ StreamFollower::Duration StreamFollower::lose(std::string_view why) {
 }
 
 void StreamFollower::finish() {
-  keep();
   LookingFollower::finish();
+  if (!is_within_step_) {
+    try {
+      keep();
+    } catch (const std::exception& trouble) {
+      observer_.on_trouble(feeds_.front().target().settings.source.from, trouble.what());
+    }
+  }
 }
 
 void StreamFollower::keep_if_due(TimePoint now) {
@@ -380,7 +425,7 @@ void StreamFollower::keep() {
 
 void StreamFollower::restore() {
   const std::string& name = feeds_.front().target().settings.source.from;
-  const auto kept = KeptStreams::read(settings_.file, digest_.secret().id());
+  auto kept = KeptStreams::read(settings_.file, digest_.secret().id());
   if (!kept) {
     observer_.on_trouble(name, kept.error());
   } else if (*kept && !go_on(**kept)) {
@@ -391,7 +436,7 @@ void StreamFollower::restore() {
 
 // Tables of which something else is kept, or not all channels, are read anew, and so are all that
 // share a channel with one. False: it cannot be understood.
-bool StreamFollower::go_on(const KeptStreams& kept) {
+bool StreamFollower::go_on(KeptStreams& kept) {
   std::vector<const KeptStreams::Channel*> channels(channels_.size());
   for (const KeptStreams::Channel& each : kept.channels) {
     const auto topic = std::ranges::find(settings_.topics, each.topic) - settings_.topics.begin();
@@ -400,7 +445,7 @@ bool StreamFollower::go_on(const KeptStreams& kept) {
       channels[numbers_[topic][each.partition]] = &each;
     }
   }
-  std::vector<const KeptStreams::Table*> tables;
+  std::vector<KeptStreams::Table*> tables;
   for (const StreamedTable& table : tables_) {
     const auto found =
         std::ranges::find(kept.tables, table.plan().definition, &KeptStreams::Table::definition);
@@ -434,8 +479,8 @@ bool StreamFollower::go_on(const KeptStreams& kept) {
   for (std::size_t i = 0; i < tables_.size(); ++i) {
     if (tables[i] != nullptr) {
       tables_[i].restore(numbers_[tables_[i].plan().topic].size(),
-                         tables[i]->rows,
-                         tables[i]->isolated,
+                         std::move(tables[i]->rows),
+                         std::move(tables[i]->isolated),
                          tables[i]->torn_until);
     }
   }

@@ -40,6 +40,7 @@ namespace cuckooguard::source::stream {
 
 struct FollowerSettings {
   debezium::Connector connector = debezium::Connector::mysql;
+  std::string server;               // topic.prefix
   std::vector<std::string> topics;  // the reader's; that of notifications before the tables'
   debezium::Wanted wanted;          // all tables
   std::vector<TablePlan> plans;     // of each feed one
@@ -72,14 +73,18 @@ class StreamFollower final : public LookingFollower {
 
   struct Channel {
     std::size_t topic = 0;
+    std::size_t number = 0;  // of the topic's
     SeenChanges seen;
     std::vector<StreamedTable*> tables{};
     bool is_at_end = false;
+    bool is_torn = false;            // messages are missing: what it begins with is not all
+    bool skips_to_end = false;       // what there is was told before, or with a gap
     bool may_lack_messages = false;  // of a compacted topic, until it was read to its end
   };
 
   Duration next(const std::stop_token& stop) override;
   Duration lose(std::string_view why) override;
+  Duration take_step(const std::stop_token& stop);
   void arrange(Reader::Channels numbers);
   bool read(std::size_t number);
   void take(Channel& channel, const Entry& entry);
@@ -94,7 +99,7 @@ class StreamFollower final : public LookingFollower {
   void keep_if_due(TimePoint now);
   void keep();
   void restore();
-  bool go_on(const KeptStreams& kept);
+  bool go_on(KeptStreams& kept);
 
   std::unique_ptr<Reader> reader_;
   FollowerSettings settings_;
@@ -109,6 +114,8 @@ class StreamFollower final : public LookingFollower {
     return std::ranges::all_of(settings_.plans, &TablePlan::is_whole);
   }
   bool must_begin_anew_ = false;
+  bool is_within_step_ = false;  // or something was thrown in one
+  bool may_restore_ = true;
   std::string trouble_{};     // why a channel could not be read
   bool has_changed_ = false;  // since it was kept
   TimePoint kept_at_{};

@@ -21,6 +21,7 @@ using filter::State;
 constexpr std::string_view kNeedsSnapshot =
     "; all keys pass until Debezium takes another snapshot of it";
 
+constexpr std::uint64_t kOfChannel = 0x9E3779B97F4A7C15;
 constexpr std::uint64_t kRoundsApart = 2;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
@@ -38,7 +39,8 @@ void StreamedTable::begin_anew(std::size_t channels, std::string_view why) {
   forget_rows();
   is_within_snapshot_ = false;
   channels_ = channels;
-  is_from_beginning_ = has_begun_ = true;
+  is_from_beginning_ = true;
+  has_begun_ = plan_.is_whole;
   feed_->report(State::loading, why);
 }
 
@@ -77,7 +79,9 @@ void StreamedTable::forget_rows() {
   rows_ = {};
   erasures_.clear();
   torn_until_ = {};
-  is_from_beginning_ = has_caught_up_ = has_begun_ = is_following_ = is_in_doubt_ = false;
+  is_from_beginning_ = has_begun_ = is_following_ = is_in_doubt_ = false;
+  caught_up_ = 0;
+  snapshot_rows_ = rows_needed_ = 0;
   ended_ = Ended::no;
   begun_id_.clear();
   scanned_.reset();
@@ -90,22 +94,24 @@ void StreamedTable::forget_rows() {
 
 void StreamedTable::snapshot_begins(std::string_view id) {
   scanned_.reset();  // by one that was broken off
-  if (has_caught_up_) {
+  if (has_caught_up()) {
     has_begun_ = true;
     begun_id_ = id;
   }
 }
 
 // One that had begun before may have read this table before.
-void StreamedTable::scan_ends(std::string_view id) {
+void StreamedTable::scan_ends(std::string_view id, std::uint64_t rows) {
   if (is_from_beginning_ || (has_begun_ && begun_id_ == id)) {
     scanned_ = id;
+    rows_needed_ = id.empty() ? rows : std::min<std::uint64_t>(rows, 1);  // some have changed since
   }
 }
 
 void StreamedTable::snapshot_ends(std::string_view id, std::int64_t ms) {
   if (scanned_ == id) {
     completed_ms_ = ms;
+    has_begun_ = true;
     if (ms >= first_row_ms_) {
       end();
     }
@@ -121,7 +127,7 @@ void StreamedTable::end() {
 // In one channel nothing of a snapshot comes before its first row, and what is behind that tells
 // of all rows. What notifications say of this snapshot may have been read before.
 void StreamedTable::note_snapshot(const Change& change) {
-  const bool is_only_row = says_it_ends(change.snapshot) && !is_within_snapshot_;
+  const bool is_only_row = says_it_ends(change.snapshot) && !is_within_snapshot_ && channels_ == 1;
   const bool begins = says_it_begins(change.snapshot) || is_only_row;
   if (change.snapshot != Snapshot::incremental) {
     is_within_snapshot_ = change.snapshot != Snapshot::no && !says_it_ends(change.snapshot);
@@ -130,40 +136,44 @@ void StreamedTable::note_snapshot(const Change& change) {
     return;
   }
   if (channels_ > 1) {
-    has_begun_ = has_begun_ || has_caught_up_;
+    has_begun_ = has_begun_ || has_caught_up();
     return;
   }
   const auto scanned = scanned_;
   const auto completed_ms = completed_ms_;
+  const auto rows_needed = rows_needed_;
   const bool is_within = is_within_snapshot_;
   forget_rows();
   is_within_snapshot_ = is_within;
   has_begun_ = true;
   first_row_ms_ = text::number_of<std::int64_t>(change.connector_ms).value_or(kNever);
   scanned_ = scanned;
+  rows_needed_ = rows_needed;
   if (completed_ms) {
     snapshot_ends(scanned.value_or(""), *completed_ms);
   }
   feed_->report(State::loading, "reading a snapshot");
 }
 
-std::expected<void, std::string> StreamedTable::take(const Change& change) {
+std::expected<void, std::string> StreamedTable::take(const Change& change, std::size_t channel) {
   note_snapshot(change);
-  TRY(change.op == Op::truncate ? truncate() : change_row(change));
+  snapshot_rows_ += change.op == Op::read ? 1 : 0;
+  TRY(change.op == Op::truncate ? truncate() : change_row(change, channel));
   if (says_it_ends(change.snapshot)) {
     end();
   }
   return {};
 }
 
-std::expected<void, std::string> StreamedTable::change_row(const Change& change) {
+std::expected<void, std::string> StreamedTable::change_row(const Change& change,
+                                                           std::size_t channel) {
   if (change.key_json.empty()) {
     return std::unexpected(
         "its messages have no key: give the table a primary key, or set message.key.columns to "
         "columns that no two rows share");
   }
   const Hash now = change.op == Op::remove ? Hash() : TRY(hash_of(change.after));
-  set_row(digest_(change.key_json),
+  set_row(digest_(change.key_json) ^ (channel * kOfChannel),
           now,
           change.snapshot == Snapshot::no ? change.source_ms : std::string_view());
   return {};
@@ -262,8 +272,8 @@ std::expected<std::optional<std::string_view>, std::string> StreamedTable::value
 
 void StreamedTable::caught_up(bool is_replaying) {
   ++rounds_;
-  has_caught_up_ = true;
-  if (is_following_ || is_replaying || channels_ == 0 ||
+  caught_up_ = static_cast<std::uint8_t>(std::min(caught_up_ + 1, 2));
+  if (is_following_ || is_replaying || channels_ == 0 || snapshot_rows_ < rows_needed_ ||
       (ended_ != Ended::before && !(plan_.is_whole && is_from_beginning_))) {
     ended_ = ended_ == Ended::just_now ? Ended::before : ended_;
     return;

@@ -14,6 +14,8 @@
 //             beginnings, nothing needs to have begun.
 //   ended     its last row, or Debezium, says so;
 //   following and all channels have been read to their ends behind that.
+// A row is known by the channel, too: if a topic gets more partitions, what an older one says of a
+// row does not undo what a newer one says, but stays beside it.
 // With several channels, what comes in one of them may be later than what comes in another: begun
 // counts only if all had been read to their ends once since. Without any there is no such table
 // yet. Read whole from the beginnings of topics of which the operator says that they have every
@@ -62,11 +64,12 @@ struct TablePlan {
   std::uint64_t definition = 0;  // of all that makes a message a hash: another one, other hashes
 };
 
-// A commit that a message has told of: its time since 1970 by the database's clock, and how often
-// all channels had been read to their ends before.
+// A commit that a message has told of: its time since 1970 by the database's clock, how often
+// all channels had been read to their ends before, and when that was.
 struct Commit {
   std::chrono::milliseconds at{};
   std::uint64_t round = 0;
+  TimePoint heard{};
 };
 
 class StreamedTable {
@@ -95,11 +98,14 @@ class StreamedTable {
   // But something had been taken out in front.
   void lacks_beginning();
   // An error: what it is to doubt().
-  std::expected<void, std::string> take(const Change& change);
+  // `channel`: which of its own.
+  std::expected<void, std::string> take(const Change& change, std::size_t channel);
   // As Debezium's notifications say, of this one and then of all. `id`: an incremental snapshot's.
   void snapshot_begins(std::string_view id);
-  void scan_ends(std::string_view id);
+  // `rows`: so many were read.
+  void scan_ends(std::string_view id, std::uint64_t rows);
   void snapshot_ends(std::string_view id, std::int64_t ms);
+  void forget_scan() { scanned_.reset(); }  // notifications are missing
   // Everything passes until a snapshot comes. The first reason is told.
   void doubt(std::string_view why);
   // The stream goes back in time, and on from there: so does the table, until a snapshot ends.
@@ -134,9 +140,10 @@ class StreamedTable {
   // In the order of the columns; until the next.
   std::expected<Values, std::string> values_of(Row row, std::span<const std::size_t> columns);
   std::expected<Hash, std::string> hash_of(Row row);
-  std::expected<void, std::string> change_row(const Change& change);
+  std::expected<void, std::string> change_row(const Change& change, std::size_t channel);
   std::expected<std::optional<std::string_view>, std::string> value_of(Row row, std::size_t column);
   void note_snapshot(const Change& change);
+  bool has_caught_up() const { return caught_up_ > 1 || is_from_beginning_; }
   void end();
   void forget_rows();
   std::expected<void, std::string> truncate();
@@ -152,9 +159,11 @@ class StreamedTable {
   Rows rows_{};
   std::size_t channels_ = 1;
   bool is_from_beginning_ = false;
-  bool has_caught_up_ = false;  // since
+  std::uint8_t caught_up_ = 0;  // how often since, up to 2: the first time may have begun before
   bool has_begun_ = false;
   std::string begun_id_{};
+  std::uint64_t snapshot_rows_ = 0;             // since
+  std::uint64_t rows_needed_ = 0;               // of a snapshot, as notifications say
   std::optional<std::string> scanned_{};        // by which snapshot
   std::optional<std::int64_t> completed_ms_{};  // when it was, by Debezium's clock
   std::int64_t first_row_ms_ = 0;               // likewise, of what is in rows_

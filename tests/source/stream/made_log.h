@@ -37,6 +37,7 @@ struct MadeChannel {
   std::deque<Written> entries;
   std::uint64_t trimmed = 0;
   std::uint64_t added = 0;
+  std::uint64_t lost = 0;
 };
 
 // Which streams or topics there are, in this order.
@@ -107,12 +108,12 @@ class MadeDebezium {
         }
         const bool is_last = next + 1 == all.size() || all[next + 1].table != table;
         if (is_last) {  // Debezium holds it back, to mark it
-          notify_scanned(table, "Initial Snapshot", "", "SUCCEEDED");
+          notify_scanned(table, rows[table].size(), "Initial Snapshot", "", "SUCCEEDED");
         }
         write("r", all[next], source_of(tables_[table], {.pos = pos}, flag_of(all, next)));
       }
       if (rows[table].empty()) {
-        notify_scanned(table, "Initial Snapshot", "", "SUCCEEDED");
+        notify_scanned(table, rows[table].size(), "Initial Snapshot", "", "SUCCEEDED");
       }
     }
     notify("COMPLETED", "Initial Snapshot", "", "");
@@ -164,8 +165,11 @@ class MadeDebezium {
     }
     now.from = next;
     if (next == kNoMore) {
-      notify_scanned(
-          now.table, "Incremental Snapshot", now.id, all.empty() ? "EMPTY" : "SUCCEEDED");
+      notify_scanned(now.table,
+                     all.size(),
+                     "Incremental Snapshot",
+                     now.id,
+                     all.empty() ? "EMPTY" : "SUCCEEDED");
       notify("COMPLETED", "Incremental Snapshot", now.id, "");
       incremental_.reset();
     }
@@ -207,6 +211,15 @@ class MadeDebezium {
         }
       }
       channel.entries = std::move(left);
+    }
+  }
+  // Redis comes back with an older file: the newest are gone, and Debezium goes on.
+  void lose() {
+    for (MadeChannel& channel : channels) {
+      for (std::uint64_t i = random_.below(channel.entries.size() + 1); i > 0; --i) {
+        channel.entries.pop_back();
+        ++channel.lost;
+      }
     }
   }
   // The oldest go.
@@ -307,15 +320,17 @@ class MadeDebezium {
                     ++written_ms_));
   }
   void notify_scanned(std::size_t table,
+                      std::size_t rows,
                       std::string_view aggregate,
                       std::string_view id,
                       std::string_view status) {
     notify("TABLE_SCAN_COMPLETED",
            aggregate,
            id,
-           fmt::format(R"("scanned_collection":"inventory.{}","total_rows_scanned":"1",)"
+           fmt::format(R"("scanned_collection":"inventory.{}","total_rows_scanned":"{}",)"
                        R"("status":"{}")",
                        is_postgres ? "public." + tables_[table] : tables_[table],
+                       rows,
                        status));
   }
   void notify(std::string_view type,
@@ -370,7 +385,9 @@ class MadeReader final : public Reader {
     Batch batch;
     batch.is_whole = *state.before == 0;
     batch.left = channel.entries.size();
-    if (state.next < channel.trimmed || state.next > channel.added) {
+    const bool has_lost = state.lost.value_or(channel.lost) != channel.lost;
+    state.lost = channel.lost;
+    if (state.next < channel.trimmed || state.next > channel.added || has_lost) {
       batch.has_gap = true;
       return batch;
     }
@@ -391,15 +408,16 @@ class MadeReader final : public Reader {
   std::expected<Channels, std::string> channels() override { return debezium_.numbers; }
   std::string place(std::size_t channel) const override {
     const State& state = states_[channel];
-    return fmt::format("{} {}", state.next, state.before.value_or(0));
+    return fmt::format("{} {} {}", state.next, state.before.value_or(0), state.lost.value_or(0));
   }
   bool go_on_at(std::size_t channel, std::string_view place) override {
     const auto next = text::number_of<std::uint64_t>(text::take_word(place));
-    const auto before = text::number_of<std::uint64_t>(place);
-    if (!next || !before) {
+    const auto before = text::number_of<std::uint64_t>(text::take_word(place));
+    const auto lost = text::number_of<std::uint64_t>(place);
+    if (!next || !before || !lost) {
       return false;
     }
-    states_[channel] = {*next, *before};
+    states_[channel] = {*next, *before, *lost};
     return true;
   }
 
@@ -409,6 +427,7 @@ class MadeReader final : public Reader {
   struct State {
     std::uint64_t next = 0;
     std::optional<std::uint64_t> before{};
+    std::optional<std::uint64_t> lost{};
   };
 
   MadeDebezium& debezium_;

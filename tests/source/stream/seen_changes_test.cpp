@@ -66,22 +66,20 @@ TEST(SeenChanges, at_one_place_are_of_different_rows) {
   EXPECT_EQ(seen.add(at(1, "3")), Kind::fresh);
 }
 
-TEST(SeenChanges, of_one_commit_come_in_any_order) {
+// As an entry that was refused and written again behind the next.
+TEST(SeenChanges, of_one_commit_that_come_late_are_unknown) {
   SeenChanges seen(100, kDigest);
   EXPECT_EQ(seen.add(in_commit(7, 90)), Kind::fresh);
-  EXPECT_EQ(seen.add(in_commit(7, 80)), Kind::fresh);
-  EXPECT_EQ(seen.add(in_commit(7, 80)), Kind::again);
-  EXPECT_EQ(seen.add(in_commit(6, 95)), Kind::unknown);
+  EXPECT_EQ(seen.add(in_commit(7, 80)), Kind::unknown);
+  EXPECT_EQ(seen.add(in_commit(7, 90, "2")), Kind::fresh) << "of another row, at the same place";
 }
 
-// What has been forgotten of a commit could otherwise be taken for new.
-TEST(SeenChanges, of_a_commit_larger_than_what_is_kept_are_unknown) {
+// What has been forgotten of a place could otherwise be taken for new.
+TEST(SeenChanges, of_a_place_with_more_than_what_is_kept_are_unknown) {
   SeenChanges seen(3, kDigest);
-  for (const std::uint64_t lsn : {1U, 2U, 3U, 4U}) {
-    EXPECT_EQ(seen.add(in_commit(7, lsn)), Kind::fresh);
+  for (const std::string_view key : {"1", "2", "3", "4"}) {
+    EXPECT_EQ(seen.add(at(7, key)), key == "4" ? Kind::unknown : Kind::fresh) << key;
   }
-  EXPECT_EQ(seen.add(in_commit(7, 3)), Kind::again);
-  EXPECT_EQ(seen.add(in_commit(7, 1)), Kind::unknown);
 }
 
 TEST(SeenChanges, of_another_server_are_unknown) {

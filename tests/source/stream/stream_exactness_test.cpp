@@ -71,6 +71,7 @@ class World {
   FollowerSettings settings() const {
     FollowerSettings settings{.connector = debezium.is_postgres ? debezium::Connector::postgresql
                                                                 : debezium::Connector::mysql,
+                              .server = "shop",
                               .topics = debezium.topics};
     for (std::uint32_t table = 0; table < kTables.size(); ++table) {
       settings.wanted.tables.push_back(
@@ -191,6 +192,9 @@ class World {
           debezium.compact();
         } else if (random.one_in(2)) {
           debezium.trim();
+        } else if (random.one_in(2)) {
+          debezium.lose();
+          has_lost = true;
         }
         break;
       case 6:
@@ -201,6 +205,9 @@ class World {
         }
         break;
       case 7:
+        if (has_lost) {  // nobody would know that something is missing
+          break;
+        }
         if (random.one_in(2)) {
           follower->finish();
         }
@@ -231,6 +238,7 @@ class World {
     has_skipped = has_skipped || is_broken || debezium.next() < at;
     if (debezium.snapshot(at, is_broken ? std::optional(random.below(kIds)) : std::nullopt)) {
       is_streaming = true;
+      has_lost = false;
       stored = debezium.next();
     } else {  // it takes another one, or goes back to offsets from before it
       is_streaming = is_streaming && random.one_in(2);
@@ -302,6 +310,7 @@ class World {
   std::size_t stored = 0;  // how far Debezium's offsets are, of the log
   bool is_streaming = false;
   MadeDatabase::Rows read_last;  // by the last snapshot
+  bool has_lost = false;         // the stream has, since the last snapshot
   bool has_skipped = false;      // a snapshot: changes of the log
   int hidden = 0;
   int fresh = 0;

@@ -49,7 +49,7 @@ class StreamFollowerTest : public testing::Test {
   void start(std::size_t partitions) {
     auto made = std::make_unique<WrittenReader>(partitions);
     reader = made.get();
-    FollowerSettings settings{.topics = {"shop.inventory.users"}};
+    FollowerSettings settings{.server = "shop", .topics = {"shop.inventory.users"}};
     settings.wanted.tables = {
         {.database = "inventory",
          .name = "users",

@@ -35,7 +35,8 @@ class StreamedTableTest : public testing::Test {
                              .key_json = key,
                              .snapshot = snapshot,
                              .source_ms = ms,
-                             .connector_ms = ms}));
+                             .connector_ms = ms},
+                            0));
   }
   void read(const std::string& id, Snapshot snapshot, int written = 1) {
     take(Op::read, id, snapshot, written);
@@ -80,6 +81,26 @@ TEST_F(StreamedTableTest, is_not_followed_while_changes_come_again) {
   EXPECT_TRUE(table->is_following());
 }
 
+TEST_F(StreamedTableTest, lacks_rows_of_a_snapshot_whose_first_row_is_missing) {
+  table->begin_anew(1, "");
+  read("1", Snapshot::within);
+  read("2", Snapshot::last);
+  catch_up();
+  EXPECT_FALSE(table->is_following());
+}
+
+TEST_F(StreamedTableTest, lacks_rows_if_more_were_read_of_it) {
+  table->begin_anew(1, "");
+  table->scan_ends("", 2);
+  table->snapshot_ends("", 5);
+  catch_up();
+  EXPECT_FALSE(table->is_following()) << "they have yet to come";
+  read("1", Snapshot::within);
+  read("2", Snapshot::within);
+  catch_up(1);
+  EXPECT_TRUE(table->is_following());
+}
+
 TEST_F(StreamedTableTest, without_its_beginning_needs_a_snapshots_first_row) {
   table->begin_anew(1, "");
   table->lacks_beginning();
@@ -95,7 +116,7 @@ TEST_F(StreamedTableTest, without_its_beginning_needs_a_snapshots_first_row) {
 
 TEST_F(StreamedTableTest, is_known_by_notifications) {
   table->begin_anew(1, "");
-  table->scan_ends("");
+  table->scan_ends("", 0);
   catch_up();
   EXPECT_FALSE(table->is_following());
   table->snapshot_ends("", 5);
@@ -108,7 +129,7 @@ TEST_F(StreamedTableTest, that_another_snapshot_did_not_read_is_not_known_by_its
   table->doubt("");
   catch_up();
   table->snapshot_begins("");
-  table->scan_ends("");  // and it is broken off
+  table->scan_ends("", 0);  // and it is broken off
   table->snapshot_begins("");
   table->snapshot_ends("", 5);
   catch_up();
@@ -119,16 +140,16 @@ TEST_F(StreamedTableTest, of_a_snapshot_that_had_begun_before_a_doubt_lacks_rows
   table->begin_anew(1, "");
   table->doubt("");
   table->snapshot_begins("cuckooguard-1");  // not all had been read before it
-  table->scan_ends("cuckooguard-1");
+  table->scan_ends("cuckooguard-1", 0);
   table->snapshot_ends("cuckooguard-1", 5);
   catch_up();
   EXPECT_FALSE(table->is_following());
   table->snapshot_begins("cuckooguard-2");
-  table->scan_ends("cuckooguard-1");
+  table->scan_ends("cuckooguard-1", 0);
   table->snapshot_ends("cuckooguard-1", 5);
   catch_up();
   EXPECT_FALSE(table->is_following());
-  table->scan_ends("cuckooguard-2");
+  table->scan_ends("cuckooguard-2", 0);
   table->snapshot_ends("cuckooguard-2", 5);
   catch_up();
   EXPECT_TRUE(table->is_following());
@@ -137,7 +158,7 @@ TEST_F(StreamedTableTest, of_a_snapshot_that_had_begun_before_a_doubt_lacks_rows
 // Notifications may be read before the rows that they tell of, and after those of the next one.
 TEST_F(StreamedTableTest, is_not_known_by_the_end_of_the_snapshot_before) {
   table->begin_anew(1, "");
-  table->scan_ends("");
+  table->scan_ends("", 0);
   table->snapshot_ends("", 5);
   read("1", Snapshot::first, 9);
   catch_up();
@@ -146,7 +167,7 @@ TEST_F(StreamedTableTest, is_not_known_by_the_end_of_the_snapshot_before) {
 
 TEST_F(StreamedTableTest, is_known_by_the_end_of_its_snapshot_that_was_read_before_its_rows) {
   table->begin_anew(1, "");
-  table->scan_ends("");
+  table->scan_ends("", 0);
   table->snapshot_ends("", 9);
   read("1", Snapshot::first, 5);
   catch_up();
@@ -189,13 +210,13 @@ TEST_F(StreamedTableTest, tells_the_first_reason_of_a_doubt) {
 TEST_F(StreamedTableTest, of_several_partitions_is_in_doubt_after_truncate) {
   table->begin_anew(2, "");
   const std::string key;
-  EXPECT_FALSE(table->take({.op = Op::truncate, .key_json = key}));
+  EXPECT_FALSE(table->take({.op = Op::truncate, .key_json = key}, 0));
 }
 
 TEST_F(StreamedTableTest, needs_keys) {
   table->begin_anew(1, "");
   const Value value{.state = Value::State::text, .text = "1"};
-  const auto taken = table->take({.op = Op::create, .after = {&value, 1}});
+  const auto taken = table->take({.op = Op::create, .after = {&value, 1}}, 0);
   ASSERT_FALSE(taken);
   EXPECT_TRUE(taken.error().contains("message.key.columns"));
 }
