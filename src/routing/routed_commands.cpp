@@ -7,6 +7,7 @@
 #include "routing/routed_texts.h"
 #include "routing/routed_transport.h"
 #include "routing/routing_table.h"
+#include "routing/split_command.h"
 #include "text/ascii.h"
 
 namespace cuckooguard::routing {
@@ -69,12 +70,19 @@ bool RoutedTransport::take_command(std::string_view raw) {
     case RoutedTo::by_keys:
       return take_by_keys(command, raw);
     case RoutedTo::any_node:
-      send_to(*any_master(), raw);
+      send_to(*any_master(), raw, routing.merge);
       return true;
     case RoutedTo::all_masters:
-      return take_for_all(raw);
+      take_for_all(routing, raw);
+      return true;
+    case RoutedTo::pubsub_node:
+      send_to(pubsub_node(), raw);
+      return true;
+    case RoutedTo::scan:
+      take_scan();
+      return true;
     case RoutedTo::connection:
-      return take_change(command, raw);
+      return take_change(command, routing, raw);
     case RoutedTo::transaction:
       return take_transaction(command, raw);
     case RoutedTo::pubsub:
@@ -133,13 +141,9 @@ void RoutedTransport::split_up(const redis::Command& command, Merge merge) {
     answer(kCrossSlot);
     return;
   }
-  const std::uint64_t number = add_entry();
-  Entry& made = entry(number);
-  made.merge = merge;
-  made.awaited = static_cast<std::uint32_t>(parts.size());
-  made.replies.resize(parts.size());
+  const std::uint64_t number = add_merged(merge, parts.size());
   for (SplitPart& part : parts) {
-    made.places.push_back(std::move(part.places));
+    entry(number).places.push_back(std::move(part.places));
   }
   for (std::uint32_t i = 0; i < parts.size(); ++i) {
     enqueue({.entry = number,
@@ -150,28 +154,14 @@ void RoutedTransport::split_up(const redis::Command& command, Merge merge) {
   }
 }
 
-// SCRIPT LOAD and its like: behind what each has been sent, and before what it will be.
-bool RoutedTransport::take_for_all(std::string_view raw) {
-  std::vector<config::Address> masters = worker_.routes.masters();
-  if (masters.empty()) {  // the map says so, but there is one
-    masters.push_back(any_master()->address);
-  }
-  const std::uint64_t number = add_entry();
-  Entry& made = entry(number);
-  made.merge = Merge::first;
-  made.awaited = static_cast<std::uint32_t>(masters.size());
-  made.replies.resize(masters.size());
-  for (std::uint32_t i = 0; i < masters.size(); ++i) {
-    send_part(*link_to(masters[i]), raw, {.entry = number, .index = i, .lane = lane_});
-  }
-  return true;
-}
-
-bool RoutedTransport::take_change(const redis::Command& command, std::string_view raw) {
+bool RoutedTransport::take_change(const redis::Command& command,
+                                  const Routing& routing,
+                                  std::string_view raw) {
   return send_alone(*any_master(),
                     raw,
                     {.kind = Alone::told,
-                     .change = redis::state_change_of(command, worker_.arguments.views(), false)});
+                     .change = redis::state_change_of(command, worker_.arguments.views(), false)},
+                    routing.merge);
 }
 
 void RoutedTransport::answer(std::string_view reply) {
@@ -182,8 +172,8 @@ void RoutedTransport::answer(std::string_view reply) {
 }
 
 // Without an order among slots.
-void RoutedTransport::send_to(NodeLink& link, std::string_view raw) {
-  RoutedPart part{.entry = add_entry(), .lane = lane_};
+void RoutedTransport::send_to(NodeLink& link, std::string_view raw, Merge merge) {
+  RoutedPart part{.entry = add_merged(merge, 1), .lane = lane_};
   if (barrier_ || part.lane == redis::Lane::reads) {
     part.command = raw;  // another node may be asked
     hold(part.bytes_kept());
@@ -242,12 +232,15 @@ void RoutedTransport::send_part(NodeLink& link, std::string_view raw, RoutedPart
   link.owed.push_back(std::move(part));
 }
 
-bool RoutedTransport::send_alone(NodeLink& link, std::string_view raw, Barrier barrier) {
+bool RoutedTransport::send_alone(NodeLink& link,
+                                 std::string_view raw,
+                                 Barrier barrier,
+                                 Merge merge) {
   if (!entries_.empty()) {
     return false;
   }
   barrier_ = std::move(barrier);
-  send_to(link, raw);
+  send_to(link, raw, merge);
   return true;
 }
 

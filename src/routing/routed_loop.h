@@ -36,9 +36,9 @@ class RoutedLoop final : public io::Loop {
         routes_(std::move(on_doubt)),
         nodes_(loop, settings, mode, std::move(users)) {}
 
-  // The cluster is like this now.
-  void set(std::shared_ptr<const cluster::Map> map) {
-    routes_.set(std::move(map));
+  // The cluster is like this now: all masters have said so since `asked_at`.
+  void set(std::shared_ptr<const cluster::Map> map, io::TimePoint asked_at) {
+    routes_.set(std::move(map), asked_at);
     nodes_.keep(routes_.nodes());
   }
 

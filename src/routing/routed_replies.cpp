@@ -168,8 +168,7 @@ void RoutedTransport::deliver(const RoutedPart& part, std::string_view bytes) {
     return;
   }
   if (of.merge != Merge::none) {
-    of.replies[part.index].append(bytes);
-    hold(bytes.size());
+    keep_part(of, part, bytes);
   } else if (part.entry == first_entry_ && of.reply.empty()) {
     of.is_begun = true;
     output_.append(bytes);

@@ -39,4 +39,14 @@ inline constexpr std::string_view kNotInTransaction =
 inline constexpr std::string_view kUnknownShards =
     "-ERR name the channels, which may be on several nodes (cuckooguard, docs/cluster.md)\r\n";
 
+inline constexpr std::string_view kSilentNode =
+    "-ERR not all masters have replied within 30 s; some may have run this command, or may run it "
+    "yet (cuckooguard)\r\n";
+inline constexpr std::string_view kJoinedTooLarge =
+    "-ERR this reply is larger than 16 MiB: use SCAN, or ask the nodes (cuckooguard, "
+    "docs/cluster.md)\r\n";
+inline constexpr std::string_view kCursorTooLarge =
+    "-ERR a node's cursor is too large for a port that serves a whole cluster: SCAN the nodes "
+    "(cuckooguard, docs/cluster.md)\r\n";
+
 }  // namespace cuckooguard::routing

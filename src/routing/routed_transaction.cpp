@@ -90,14 +90,16 @@ bool RoutedTransport::take_in_transaction(const redis::Command& command, std::st
     return end_transaction(command, raw);
   }
   if (command.role == redis::Role::reset) {
-    return take_change(command, raw);
+    return take_change(command, routing, raw);
   }
   if (command.role == redis::Role::watch) {
     return take_watch_in_transaction(command, raw);
   }
   const bool is_about_transaction = routing.to == RoutedTo::transaction;  // Redis's to refuse
-  if (!is_about_transaction && routing.to != RoutedTo::by_keys &&
-      routing.to != RoutedTo::any_node) {
+  const bool is_any_nodes =
+      routing.to == RoutedTo::any_node || routing.to == RoutedTo::pubsub_node ||
+      (routing.to == RoutedTo::all_masters && worker_.routes.masters().size() == 1);
+  if (!is_about_transaction && routing.to != RoutedTo::by_keys && !is_any_nodes) {
     refuse_in_transaction(routing.to == RoutedTo::refused ? routing.refusal : kNotInTransaction);
     return true;
   }
@@ -220,7 +222,7 @@ bool RoutedTransport::take_pubsub(const redis::Command& command, std::string_vie
     return true;
   }
   if (link == nullptr) {
-    link = any_master();
+    link = is_of_shards ? any_master() : &pubsub_node();
   }
   if (channels.empty()) {  // of SUBSCRIBE alone it is an error
     part.confirmations = std::max<std::uint32_t>(1, link->subscriptions.count(kind));
@@ -236,6 +238,14 @@ bool RoutedTransport::take_pubsub(const redis::Command& command, std::string_vie
     look_after_home();
   }
   return true;
+}
+
+// All clients of all such ports subscribe on one node, so that PUBLISH there counts them: the
+// master that has the first slot, if it answers.
+NodeLink& RoutedTransport::pubsub_node() {
+  const config::Address* const owner = worker_.routes.owner_of(0);
+  const bool is_usual = owner != nullptr && !worker_.nodes.is_silent(*owner);
+  return is_usual ? *link_to(*owner) : *any_master();
 }
 
 // Null: none is.

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "routing/split_command.h"
+
 namespace cuckooguard::routing {
 namespace {
 
@@ -56,7 +58,8 @@ void NodeLink::send(std::string_view bytes, Travel travel) {
 
 // Replies are owed to parts that have left, and to others that wait.
 bool NodeLink::may_leave(const Travel& travel) {
-  return route_.choose(travel.lane, owed.size() > waiting_replies_, {});
+  return route_.choose(
+      travel.lane, owed.size() > waiting_replies_, {.waits_for_writes = travel.waits_for_writes});
 }
 
 void NodeLink::pass(std::string_view bytes, const Travel& travel) {
@@ -236,6 +239,7 @@ void RoutedTransport::close() {
   state_ = State::closed;
   again_.reset();
   retry_.reset();
+  clock_.reset();
   look_.reset();
   for (const auto& link : links_) {
     link->close();
@@ -250,6 +254,7 @@ void RoutedTransport::lose() {
   }
   state_ = State::lost;
   retry_.reset();
+  clock_.reset();
   for (const auto& link : links_) {
     link->close();
   }
@@ -320,7 +325,11 @@ void RoutedTransport::answer_in_order() {
   while (!entries_.empty()) {
     Entry& head = entries_.front();
     if (head.merge != Merge::none && head.awaited == 0) {
-      auto reply = merged(head.merge, head.places, head.replies);
+      if (head.scan && head.refusal.empty() && !settle_scan(head)) {
+        break;
+      }
+      auto reply = head.refusal.empty() ? merged(head.merge, head.places, head.replies)
+                                        : std::string(head.refusal);
       for (const std::string& each : head.replies) {
         release(each.size());
       }

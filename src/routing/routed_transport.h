@@ -37,6 +37,9 @@
 //     above kHeldMax it closes
 //   kRedirectsMax redirects, and retries for kRetriedFor, one per kRetryEvery: then the client gets
 //     -TRYAGAIN, or Redis's own error
+//   kAskedFor for the replies of all masters to one command, but not to WAIT; kJoinedMax bytes of
+//     theirs in one array: then an error
+//   kMapWithin for a map that says whether slots have moved during SCAN: else it goes on
 //   kReplayMax bytes of a transaction's commands without keys, before its first one with a key
 //   one link to each node
 // Source: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec ("Redirection
@@ -71,42 +74,12 @@
 #include "resp/request_scanner.h"
 #include "routing/nodes.h"
 #include "routing/routing_table.h"
+#include "routing/scan_cursor.h"
 #include "routing/slot_routes.h"
 #include "upstream/login_probe.h"
 #include "upstream/route.h"
 
 namespace cuckooguard::routing {
-
-// A command of several slots as one command for each, and one reply made of theirs.
-//
-//   MGET a b c  ──▶  MGET a c   MGET b        *2 A C    *1 B   ──▶  *3 A B C
-//   DEL a b c   ──▶  DEL a c    DEL b         :2        :0     ──▶  :2
-//
-// Only commands that each slot may run by itself: MGET, EXISTS, TOUCH, DEL, UNLINK; and MSET, which
-// is atomic in Redis, if the configuration wants it.
-//
-// Threads: pure functions.
-// Errors: a part that Redis has refused makes its error the whole reply, although other parts may
-//   have run; a reply that does not fit its command is malformed.
-// Limits: one whole command; as many parts as it has slots.
-enum class Merge : std::uint8_t { none, elements, sum, first };
-
-// How its parts' replies are merged; `none`: it cannot be split.
-Merge merge_of(const redis::Command& command, bool splits_mset);
-
-struct SplitPart {
-  std::uint16_t slot = 0;
-  std::string command;
-  std::vector<std::uint32_t> places;  // of its keys among all
-};
-// Nothing: a key lacks its value.
-std::vector<SplitPart> split(const redis::Command& command,
-                             std::span<const std::string_view> arguments);
-
-// `replies[i]` is one whole reply, to parts[i]. Nothing: malformed.
-std::optional<std::string> merged(Merge merge,
-                                  std::span<const std::vector<std::uint32_t>> places,
-                                  std::span<const std::string> replies);
 
 // One client's way to one node of a cluster, and the replies that are owed there. RoutedTransport
 // has one for each node that it talks to.
@@ -153,9 +126,10 @@ struct RoutedPart {
 // How something is sent.
 struct Travel {
   redis::Lane lane = redis::Lane::own;
-  bool is_prompt = false;   // RoutedPart::is_prompt()
-  bool asks = false;        // ASKING comes first
-  std::size_t replies = 1;  // parts that are owed one for it, ASKING's included
+  bool is_prompt = false;         // RoutedPart::is_prompt()
+  bool asks = false;              // ASKING comes first
+  std::size_t replies = 1;        // parts that are owed one for it, ASKING's included
+  bool waits_for_writes = false;  // redis/lane.h
 };
 
 class NodeLink final : public io::Disposable, upstream::Route::Owner, upstream::LoginProbe::Waiter {
@@ -260,6 +234,9 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   static constexpr std::uint8_t kRedirectsMax = 5;
   static constexpr std::chrono::milliseconds kRetriedFor{500};  // since it was written
   static constexpr std::chrono::milliseconds kRetryEvery{20};
+  static constexpr std::size_t kJoinedMax = std::size_t{16} * 1024 * 1024;
+  static constexpr std::chrono::seconds kAskedFor{30};
+  static constexpr std::chrono::seconds kMapWithin{3};
 
   struct Worker {
     io::Loop& loop;
@@ -296,6 +273,10 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
     std::string reply{};                 // that waits for those before
     std::vector<std::string> replies{};  // of parts, to be merged
     std::vector<std::vector<std::uint32_t>> places{};
+    std::string_view refusal{};        // instead of what is merged
+    io::TimePoint until{};             // its parts are awaited; the epoch: however long
+    std::optional<ScanCursor> scan{};  // which node was asked, and what is known of the pass
+    io::TimePoint scanned_at{};        // the node's reply was there
   };
 
   struct Flight {              // what of one slot is owed, and what waits
@@ -391,20 +372,28 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   NodeLink* subscribed_only() const;
   std::string not_while_subscribed() const;
   bool take_by_keys(const redis::Command& command, std::string_view raw);
-  bool take_for_all(std::string_view raw);
-  bool take_change(const redis::Command& command, std::string_view raw);
+  bool take_change(const redis::Command& command, const Routing& routing, std::string_view raw);
   void split_up(const redis::Command& command, Merge merge);
   void answer(std::string_view reply);
-  void send_to(NodeLink& link, std::string_view raw);
+  void send_to(NodeLink& link, std::string_view raw, Merge merge = Merge::none);
   static void send_part(NodeLink& link, std::string_view raw, RoutedPart part);
   void look_after_home();
   bool owes_for_any(const NodeLink* link);
   void leave_home();
-  bool send_alone(NodeLink& link, std::string_view raw, Barrier barrier);
+  bool send_alone(NodeLink& link, std::string_view raw, Barrier barrier, Merge merge = Merge::none);
   void take_chunk(const resp::Scan& scan, std::string_view bytes);
   bool go_on_with_large();
   void begin_large();
   void end_large();
+
+  // routed_fan_out.cpp: what is asked of all masters, at once or one after the other.
+  void take_for_all(const Routing& routing, std::string_view raw);
+  void take_scan();
+  std::uint64_t add_merged(Merge merge, std::size_t parts);
+  bool settle_scan(Entry& head);
+  void keep_part(Entry& of, const RoutedPart& part, std::string_view bytes);
+  void look_at_clock(std::chrono::milliseconds pause);
+  void give_up(std::uint64_t number);
 
   // routed_transaction.cpp: what is a client's state on a node.
   bool take_transaction(const redis::Command& command, std::string_view raw);
@@ -415,6 +404,7 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   bool pin_transaction(std::uint16_t slot);
   bool take_watch(const redis::Command& command, std::string_view raw);
   bool take_pubsub(const redis::Command& command, std::string_view raw);
+  NodeLink& pubsub_node();
   NodeLink* subscribed_link(std::span<const redis::ChannelKind> kinds) const;
   void refuse_in_transaction(std::string_view error);
   void settle_barrier();
@@ -452,7 +442,8 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   bool flush_queued_ = false;
   std::unique_ptr<io::Timer> again_;  // to be told, although nothing happens
   std::unique_ptr<io::Timer> retry_;
-  std::unique_ptr<io::Timer> look_;  // at the home, while it owes what any node could say
+  std::unique_ptr<io::Timer> clock_;  // of what is awaited only so long
+  std::unique_ptr<io::Timer> look_;   // at the home, while it owes what any node could say
   resp::RequestScanner scanner_;
   std::string input_;
   bool is_finishing_ = false;  // no more is written

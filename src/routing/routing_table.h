@@ -2,7 +2,9 @@
 //
 //   by_keys       the node that has the slot of its keys
 //   any_node      one master, always the same while it can: it has no keys, and each may answer
-//   all_masters   each of them; one reply, an error if there is any
+//   all_masters   each of them; one reply made of theirs (Merge), an error if there is any
+//   pubsub_node   the one on which all clients of the port subscribe
+//   scan          SCAN: one master after the other (scan_cursor.h)
 //   connection    one master; if it says yes, the others are told the same (AUTH, HELLO, SELECT 0)
 //   transaction   MULTI, EXEC, DISCARD, WATCH, UNWATCH: of one slot
 //   pubsub        [P][UN]SUBSCRIBE on one master, S[UN]SUBSCRIBE on the slot's
@@ -31,6 +33,8 @@ enum class RoutedTo : std::uint8_t {
   by_keys,
   any_node,
   all_masters,
+  pubsub_node,
+  scan,
   connection,
   transaction,
   pubsub,
@@ -38,8 +42,26 @@ enum class RoutedTo : std::uint8_t {
   refused,
 };
 
+// How the client's reply is made of the nodes' (split_command.h).
+enum class Merge : std::uint8_t {
+  none,      // it is one node's own
+  elements,  // of a split command: of arrays, in the order of its keys
+  sum,       // of numbers
+  least,     // of numbers
+  first,     // they are the same
+  joined,    // arrays, one behind the other
+  present,   // the first that is not null
+  ended,     // SCRIPT KILL: one has ended a script, or none had any
+  scan,      // with another cursor
+  info,      // of one node: as of a Redis that is in no cluster
+  hello,     // the same
+};
+
 struct Routing {
   RoutedTo to = RoutedTo::by_keys;
+  Merge merge = Merge::none;
+  bool needs_whole = false;    // without one master's part the reply would not be true
+  bool may_last = false;       // as long as its client wants
   std::string_view refusal{};  // a line of RESP, CRLF included
 };
 

@@ -1,26 +1,74 @@
 #include "routing/slot_routes.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "cluster/node_line.h"
+#include "redis/slot.h"
+#include "routing/scan_cursor.h"
 
 namespace cuckooguard::routing {
+namespace {
 
-void SlotRoutes::set(std::shared_ptr<const cluster::Map> map) {
+// FNV-1a: the same on any machine.
+class Hash {
+ public:
+  void add(std::string_view bytes) {
+    for (const char byte : bytes) {
+      hash_ = (hash_ ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+    }
+  }
+  void add(std::uint64_t number) { add(std::to_string(number) + ","); }
+  std::uint64_t folded() const { return hash_ ^ hash_ >> 29U; }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325U;
+};
+
+std::uint16_t tag_of(const cluster::Map& map) {
+  Hash hash;
+  for (const cluster::Node& node : map.nodes()) {
+    if (node.slots.empty()) {
+      continue;
+    }
+    hash.add(node.id);
+    hash.add(node.config_epoch);
+    for (const cluster::SlotRange& range : node.slots) {
+      hash.add(range.first);
+      hash.add(range.last);
+    }
+  }
+  return static_cast<std::uint16_t>(1 + hash.folded() % ScanCursor::kTagMax);
+}
+
+}  // namespace
+
+void SlotRoutes::set(std::shared_ptr<const cluster::Map> map, io::TimePoint asked_at) {
   const auto owns_slots = [](const cluster::Node& node) { return !node.slots.empty(); };
   const bool is_up = std::ranges::any_of(map->nodes(), owns_slots);
   if (!is_up && map_ && std::ranges::any_of(map_->nodes(), owns_slots)) {
     return;
   }
   map_ = std::move(map);
+  asked_at_ = asked_at;
   nodes_.clear();
   masters_.clear();
   moved_.clear();
+  tag_ = tag_of(*map_);
+  has_moving_slots_ = false;
+  for (std::uint16_t slot = 0; slot < redis::kSlots && !has_moving_slots_; ++slot) {
+    has_moving_slots_ = map_->is_moving(slot);
+  }
+  has_one_master_ = std::ranges::count_if(map_->nodes(), &cluster::Node::is_master) == 1;
+  lacks_a_master_ = false;
   for (const cluster::Node& node : map_->nodes()) {
     nodes_.push_back(cluster::address_of(node));
     if (node.is_master && (owns_slots(node) || !is_up) && node.is_reachable && !node.is_failing) {
       masters_.push_back(nodes_.back());
+    } else {
+      lacks_a_master_ = lacks_a_master_ || (node.is_master && owns_slots(node));
     }
   }
 }

@@ -34,7 +34,18 @@ class SlotRoutes {
 
   // Earlier redirects no longer count. A map in which nobody owns a slot, of a cluster that says
   // that it is down, changes nothing: its nodes know best what they still serve.
-  void set(std::shared_ptr<const cluster::Map> map);
+  // `asked_at`: its nodes have been asked since.
+  void set(std::shared_ptr<const cluster::Map> map, io::TimePoint asked_at);
+  io::TimePoint asked_at() const { return asked_at_; }
+  // Of who has which slots, and since which config epoch: from 1 to ScanCursor::kTagMax. Any guard
+  // in front of the cluster has the same.
+  std::uint16_t tag() const { return tag_; }
+  // A slot is on its way, or nobody knows who has it.
+  bool has_moving_slots() const { return has_moving_slots_; }
+  // There is no other master, with slots or without.
+  bool has_one_master() const { return has_one_master_; }
+  // There is a master that has slots and cannot be asked.
+  bool lacks_a_master() const { return lacks_a_master_; }
 
   // Null: no known owner. Lifetimes: until set().
   const config::Address* owner_of(std::uint16_t slot) const;
@@ -57,6 +68,11 @@ class SlotRoutes {
   std::shared_ptr<const cluster::Map> map_;  // null: not known yet
   std::vector<config::Address> nodes_;       // as the map's
   std::vector<config::Address> masters_;
+  io::TimePoint asked_at_{};
+  std::uint16_t tag_ = 1;
+  bool has_moving_slots_ = false;
+  bool has_one_master_ = false;
+  bool lacks_a_master_ = false;
   std::size_t turn_ = 0;
   std::unordered_map<std::uint16_t, std::size_t> moved_;  // to which of `nodes_`
   std::unordered_map<std::uint16_t, io::TimePoint> redirected_;

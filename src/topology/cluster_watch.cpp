@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "topology/watch.h"
@@ -40,6 +41,7 @@ void ClusterWatch::run() {
 
 void ClusterWatch::ask_all() {
   take_settings();
+  const io::TimePoint asked_at = io::now_since_boot();
   std::vector<cluster::View> views;
   std::string why;
   std::map<std::string, std::unique_ptr<upstream::RedisClient>> before =
@@ -77,8 +79,15 @@ void ClusterWatch::ask_all() {
   if (views.empty()) {
     return;
   }
+  std::set<std::string> heard;
+  for (const cluster::View& view : views) {
+    heard.insert(view.myself ? view.nodes[*view.myself].id : std::string());
+  }
   map_ = cluster::merge(cluster::without_strangers(std::move(views)));
-  calls_.on_known({.map = map_});
+  const bool are_all_heard = std::ranges::all_of(map_.nodes(), [&](const cluster::Node& node) {
+    return node.slots.empty() || heard.contains(node.id);
+  });
+  calls_.on_known({.map = map_, .asked_at = are_all_heard ? asked_at : io::TimePoint{}});
 }
 
 ClusterWatch::View ClusterWatch::ask(const config::Address& address,

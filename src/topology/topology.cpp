@@ -226,7 +226,7 @@ void FollowedTopology::follow(const Known& known) {
   warn_of_unplaced(known);
   const auto next = std::make_shared<const Known>(known);
   for (routing::RoutedLoop* const loop : loops_) {
-    loop->post([loop, next] { loop->set({next, &next->map}); });
+    loop->post([loop, next] { loop->set({next, &next->map}, next->asked_at); });
   }
   process_.lead(changes, [this, next, changes] { publish(*next, changes); });
 }
@@ -289,7 +289,7 @@ void FollowedTopology::warn_of_unplaced(const Known& known) {
 }
 
 void FollowedTopology::publish(const Known& known, const std::vector<Change>& changes) {
-  if (changes.empty() && known == published_) {
+  if (changes.empty() && published_ && known.is_as(*published_)) {
     return;
   }
   if (known.master && (!published_ || known.master != published_->master)) {

@@ -25,6 +25,7 @@
 #include "cluster/map.h"
 #include "config/config.h"
 #include "io/asio_loop.h"
+#include "io/clock.h"
 #include "io/tls_credentials.h"
 #include "io/worker.h"
 #include "upstream/redis_client.h"
@@ -39,8 +40,15 @@ struct Known {
   // A Sentinel that answers and knows the master; the same one as long as it does.
   std::optional<config::Address> answering{};
   bool is_one_before_up = false;  // who answered before has only not known the new master
+  // Of a cluster: all masters that have slots have been asked since, and have replied; the epoch:
+  // one has not.
+  io::TimePoint asked_at{};
 
-  bool operator==(const Known&) const = default;
+  // But for `asked_at`.
+  bool is_as(const Known& other) const {
+    return map == other.map && master == other.master && sentinels == other.sentinels &&
+           answering == other.answering && is_one_before_up == other.is_one_before_up;
+  }
 };
 
 class Watch : boost::noncopyable {

@@ -35,7 +35,7 @@ class RoutedTransportTest : public ::testing::Test, public upstream::Connection:
       peer = std::make_unique<SimPeer>(loop_);
       transport.establish(*peer);
     });
-    routed_.set(map("0-8191", "8192-16383"));
+    routed_.set(map("0-8191", "8192-16383"), loop_.now());
     upstream::Connection::Owner& owner = *this;
     connection_ = std::make_unique<upstream::Connection>(routed_, settings_, owner);
     loop_.run();
@@ -337,6 +337,146 @@ TEST_F(RoutedTransportTest, a_large_command_of_who_is_subscribed_is_refused_as_a
 }
 
 // What has no key goes where the first key leads, wherever that is by then.
+TEST_F(RoutedTransportTest, all_masters_are_asked_and_one_reply_is_made_of_theirs) {
+  send_bytes(set("b", "1") + command({"DBSIZE"}) + command({"PING"}));
+  EXPECT_EQ(at(kA).substr(set("b", "1").size()).substr(0, 16), command({"DBSIZE"}));
+  EXPECT_EQ(at(kB).substr(0, 16), command({"DBSIZE"}));
+  say(kB, ":2\r\n");
+  say(kA, "+OK\r\n:3\r\n");
+  EXPECT_EQ(got().substr(0, 9), "+OK\r\n:5\r\n");
+}
+
+TEST_F(RoutedTransportTest, a_master_that_does_not_reply_delays_what_all_are_asked_only_so_long) {
+  send({"KEYS", "*"});
+  say(kA, "*1\r\n$1\r\nb\r\n");
+  EXPECT_EQ(got(), "");
+  loop_.run(RoutedTransport::kAskedFor);
+  EXPECT_EQ(got(), kSilentNode);
+  send_bytes(command({"GET", "b"}) + command({"GET", "a"}));
+  say(kA, "$1\r\n1\r\n");
+  EXPECT_EQ(got(), "$1\r\n1\r\n");
+  say(kB, "*1\r\n$1\r\na\r\n$1\r\n2\r\n");
+  EXPECT_EQ(got(), "$1\r\n2\r\n") << "the late reply is nobody's";
+}
+
+TEST_F(RoutedTransportTest, keys_that_are_too_many_are_an_error_and_the_client_goes_on) {
+  send({"KEYS", "*"});
+  const std::string key(1024 * 1024, 'k');
+  std::string keys = "*9\r\n";
+  for (int i = 0; i < 9; ++i) {
+    keys += "$1048576\r\n" + key + "\r\n";
+  }
+  say(kA, keys);
+  say(kB, keys);
+  loop_.run(std::chrono::seconds(1));
+  EXPECT_EQ(got(), kJoinedTooLarge);
+  EXPECT_FALSE(is_lost_);
+}
+
+// Of a reply to SCAN. Empty: there is none.
+std::string cursor_in(const std::string& reply) {
+  if (reply.empty()) {
+    return {};
+  }
+  const std::size_t at = reply.find("\r\n", reply.find('$')) + 2;
+  return reply.substr(at, reply.find("\r\n", at) - at);
+}
+std::string scanned(const std::string& cursor, const std::string& key) {
+  return "*2\r\n$" + std::to_string(cursor.size()) + "\r\n" + cursor + "\r\n*1\r\n$1\r\n" + key +
+         "\r\n";
+}
+
+class ScanTest : public RoutedTransportTest {
+ protected:
+  // The cursor that the client gets for the reply of this node, that it must have asked.
+  std::string scan(const std::string& cursor,
+                   std::uint16_t node,
+                   const std::string& of_node,
+                   const std::string& next) {
+    send({"SCAN", cursor, "COUNT", "5"});
+    EXPECT_EQ(at(node), command({"SCAN", of_node, "COUNT", "5"}));
+    say(node, scanned(next, "k"));
+    return cursor_in(got());
+  }
+  // Asked for behind everything so far, or before all of that.
+  void set_map(const std::string& of_a, const std::string& of_b, bool is_new = true) {
+    routed_.set(map(of_a, of_b), loop_.now() + std::chrono::milliseconds(is_new ? 1 : 0));
+  }
+};
+
+TEST_F(ScanTest, goes_from_master_to_master_and_ends_when_nothing_has_moved) {
+  std::string cursor = scan("0", kA, "0", "17");
+  cursor = scan(cursor, kA, "17", "0");
+  cursor = scan(cursor, kB, "0", "1099511627775");
+  const int doubts = doubts_;
+  EXPECT_EQ(scan(cursor, kB, "1099511627775", "0"), "") << "whether that is the end is not known";
+  EXPECT_EQ(doubts_, doubts + 1);
+  set_map("0-8191", "8192-16383");
+  loop_.run(std::chrono::milliseconds(100));
+  EXPECT_EQ(got(), scanned("0", "k"));
+}
+
+TEST_F(ScanTest, begins_again_when_a_slot_has_moved) {
+  std::string cursor = scan("0", kA, "0", "0");
+  set_map("0-8192", "8193-16383", false);  // the slot's keys were seen at neither
+  cursor = scan(cursor, kB, "0", "0");
+  EXPECT_NE(cursor, "0");
+  cursor = scan(cursor, kA, "0", "0");
+  (void)scan(cursor, kB, "0", "0");
+  set_map("0-8192", "8193-16383");
+  loop_.run(std::chrono::milliseconds(100));
+  EXPECT_EQ(cursor_in(got()), "0") << "none has in the second pass";
+}
+
+TEST_F(ScanTest, begins_again_when_it_hears_only_at_the_end_that_a_slot_is_moving) {
+  const std::string cursor = scan("0", kA, "0", "0");
+  (void)scan(cursor, kB, "0", "0");
+  set_map("0-8191 [8191->-" + std::string(40, 'b') + "]", "8192-16383");
+  loop_.run(std::chrono::milliseconds(100));
+  const std::string again = cursor_in(got());
+  EXPECT_NE(again, "0");
+  (void)scan(again, kA, "0", "5");
+}
+
+TEST_F(ScanTest, begins_again_when_nobody_says_what_has_moved) {
+  const std::string cursor = scan("0", kA, "0", "0");
+  (void)scan(cursor, kB, "0", "0");
+  loop_.run(RoutedTransport::kMapWithin + std::chrono::seconds(1));
+  const std::string again = cursor_in(got());
+  EXPECT_NE(again, "0");
+  (void)scan(again, kA, "0", "5");
+}
+
+TEST_F(ScanTest, takes_any_number_for_a_cursor_and_nothing_else) {
+  for (const std::string forged : {"1", "18446744073709551615", "4242424242", "1023"}) {
+    send({"SCAN", forged});
+    const std::string of_a = at(kA);
+    const std::string of_b = at(kB);
+    EXPECT_TRUE((of_a + of_b).starts_with("*2\r\n$4\r\nSCAN\r\n")) << forged;
+    say(of_a.empty() ? kB : kA, scanned("3", "k"));
+    EXPECT_TRUE(got().ends_with("*1\r\n$1\r\nk\r\n")) << forged;
+  }
+  for (const std::string wrong : {"x", "18446744073709551616", "", " 1"}) {
+    send({"SCAN", wrong});
+    EXPECT_EQ(got(), "-ERR invalid cursor\r\n") << wrong;
+  }
+}
+
+TEST_F(ScanTest, says_so_if_a_node_has_a_cursor_that_is_too_large) {
+  send({"SCAN", "0"});
+  say(kA, scanned("1099511627776", "k"));
+  EXPECT_EQ(got(), kCursorTooLarge);
+}
+
+TEST_F(RoutedTransportTest, publishes_where_others_subscribe) {
+  send({"PUBLISH", "a", "m"});
+  EXPECT_EQ(at(kA), command({"PUBLISH", "a", "m"})) << "the master of slot 0";
+  say(kA, ":1\r\n");
+  send({"SUBSCRIBE", "a"});
+  EXPECT_EQ(at(kA), command({"SUBSCRIBE", "a"}));
+  EXPECT_EQ(got(), ":1\r\n");
+}
+
 TEST_F(RoutedTransportTest, a_transaction_keeps_what_has_no_key_until_it_stays) {
   const std::string ping = command({"PING"});
   send({"MULTI"});
@@ -350,7 +490,7 @@ TEST_F(RoutedTransportTest, a_transaction_keeps_what_has_no_key_until_it_stays) 
   send({"GET", key});
   EXPECT_EQ(at(home), command({"DISCARD"}));
   EXPECT_EQ(at(other), command({"MULTI"}));
-  routed_.set(home == kA ? map("0-16383", "") : map("", "0-16383"));
+  routed_.set(home == kA ? map("0-16383", "") : map("", "0-16383"), loop_.now());
   say(home, "+OK\r\n");
   say(other, "+OK\r\n");
   EXPECT_EQ(at(other), ping + command({"DISCARD"})) << "the slot has moved meanwhile";

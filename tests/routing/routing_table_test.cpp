@@ -30,20 +30,39 @@ TEST(RoutingTable, says_of_each_command_who_gets_it) {
                             {"INFO"},
                             {"COMMAND", "DOCS"},
                             {"echo", "a"},
-                            {"PUBLISH", "c", "m"},
                             {"CLIENT", "ID"},
                             {"client", "list"},
                             {"CONFIG", "GET", "*"},
                             {"ACL", "WHOAMI"},
                             {"SCRIPT", "EXISTS", "x"},
                             {"FUNCTION", "LIST"},
+                            {"MEMORY", "DOCTOR"},
+                            {"LATENCY", "LATEST"},
+                            {"MODULE", "LIST"},
+                            {"MEMORY"},
                             {"CLIENT"}}) {
     EXPECT_EQ(routed(words), any_node) << *words.begin();
   }
   for (const Words words : {Words{"SCRIPT", "LOAD", "x"},
                             {"script", "flush"},
                             {"FUNCTION", "LOAD", "x"},
-                            {"FUNCTION", "DELETE", "x"}}) {
+                            {"FUNCTION", "DELETE", "x"},
+                            {"KEYS", "*"},
+                            {"DBSIZE"},
+                            {"RANDOMKEY"},
+                            {"FLUSHALL"},
+                            {"flushdb", "async"},
+                            {"WAIT", "1", "0"},
+                            {"SCRIPT", "KILL"},
+                            {"FUNCTION", "KILL"},
+                            {"MEMORY", "PURGE"},
+                            {"SLOWLOG", "GET"},
+                            {"LATENCY", "RESET"},
+                            {"DEBUG", "SLEEP", "1"},
+                            {"CONFIG", "SET", "a", "b"},
+                            {"CONFIG", "RESETSTAT"},
+                            {"CLIENT", "PAUSE", "1"},
+                            {"CLIENT", "NO-EVICT", "on"}}) {
     EXPECT_EQ(routed(words), all_masters) << *words.begin();
   }
   for (const Words words : {Words{"AUTH", "x"},
@@ -60,43 +79,35 @@ TEST(RoutingTable, says_of_each_command_who_gets_it) {
   for (const Words words : {Words{"SUBSCRIBE", "a"}, {"SUNSUBSCRIBE"}, {"PUNSUBSCRIBE"}}) {
     EXPECT_EQ(routed(words), pubsub) << *words.begin();
   }
-  for (const Words words : {Words{"SCAN", "0"},
-                            {"KEYS", "*"},
-                            {"DBSIZE"},
-                            {"FLUSHALL"},
-                            {"flushdb"},
-                            {"RANDOMKEY"},
-                            {"WAIT", "1", "0"},
+  for (const Words words : {Words{"SWAPDB", "0", "1"},
                             {"WAITAOF", "0", "0", "0"},
-                            {"SWAPDB", "0", "1"},
                             {"SAVE"},
                             {"BGSAVE"},
-                            {"DEBUG", "SLEEP", "1"},
                             {"SHUTDOWN"},
                             {"MONITOR"},
                             {"SYNC"},
                             {"REPLICAOF", "NO", "ONE"},
                             {"FAILOVER"},
-                            {"SLOWLOG", "GET"},
-                            {"LATENCY", "RESET"},
-                            {"MODULE", "LIST"},
+                            {"MODULE", "LOAD", "x"},
+                            {"DEBUG", "SEGFAULT"},
+                            {"CONFIG", "REWRITE"},
                             {"MIGRATE", "h", "1", "k", "0", "1"},
                             {"CLUSTER", "NODES"},
                             {"READONLY"},
                             {"ASKING"},
-                            {"CONFIG", "SET", "a", "b"},
-                            {"CONFIG", "RESETSTAT"},
                             {"ACL", "SETUSER", "a"},
                             {"ACL", "LOG", "RESET"},
-                            {"CLIENT", "PAUSE", "1"},
                             {"CLIENT", "KILL", "ID", "1"},
                             {"CLIENT", "TRACKING", "ON"},
                             {"CLIENT", "REPLY", "OFF"},
-                            {"SCRIPT", "KILL"},
-                            {"SCRIPT", "DEBUG", "YES"},
-                            {"FUNCTION", "KILL"}}) {
+                            {"SCRIPT", "DEBUG", "YES"}}) {
     EXPECT_EQ(routed(words), refused) << *words.begin();
   }
+  EXPECT_EQ(routed({"SCAN", "0"}), scan);
+  EXPECT_EQ(routed({"PUBLISH", "c", "m"}), pubsub_node);
+  EXPECT_EQ(routed({"PUBSUB", "NUMSUB", "c"}), pubsub_node);
+  EXPECT_EQ(routed({"MEMORY", "USAGE", "a"}), by_keys);
+  EXPECT_EQ(routed({"DEBUG", "OBJECT", "a"}), by_keys);
   EXPECT_EQ(routed({"quit"}), quit);
   EXPECT_EQ(routed({"GET", "a"}), by_keys);
   EXPECT_EQ(routed({"JSON.GET", "a"}), by_keys);
@@ -111,7 +122,8 @@ TEST(RoutingTable, leaves_no_refusal_without_words_and_refuses_no_command_of_key
     EXPECT_EQ(routing.to == refused, routing.refusal.starts_with('-')) << command.name;
     EXPECT_EQ(routing.to == refused, routing.refusal.ends_with("\r\n")) << command.name;
     if (command.keys != redis::KeyShape::none && command.role != redis::Role::subscribe &&
-        command.role != redis::Role::watch && command.name != "migrate") {
+        command.role != redis::Role::watch && command.name != "migrate" &&
+        command.name != "memory") {
       EXPECT_EQ(routing.to, by_keys) << command.name;
     }
   }
@@ -130,6 +142,8 @@ TEST(RoutingTable, knows_the_keys_that_lead) {
   EXPECT_THAT(keys({"XREADGROUP", "GROUP", "g", "c"}), IsEmpty());
   EXPECT_THAT(keys({"SORT", "a", "STORE", "b"}), ElementsAre("a"));
   EXPECT_THAT(keys({"JSON.SET", "a", "$", "1"}), ElementsAre("a"));
+  EXPECT_THAT(keys({"DEBUG", "OBJECT", "a"}), ElementsAre("a"));
+  EXPECT_THAT(keys({"MEMORY", "USAGE", "a", "SAMPLES", "5"}), ElementsAre("a"));
   EXPECT_THAT(keys({"GET"}), IsEmpty());
   EXPECT_THAT(keys({"NOSUCH"}), IsEmpty());
 }

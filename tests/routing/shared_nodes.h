@@ -87,7 +87,7 @@ class SharedNodesTest : public ::testing::Test {
       transport.establish(wire->peer);
       wires_.push_back(std::move(wire));
     });
-    routed_.set(map("0-8191", "8192-16383"));
+    routed_.set(map("0-8191", "8192-16383"), loop_.now());
   }
   void TearDown() override {
     EXPECT_EQ(loop_.failure(), "");

@@ -118,15 +118,15 @@ TEST_F(SharedNodesTest, nothing_is_sent_between_the_parts_of_a_large_command) {
 TEST_F(SharedNodesTest, a_reply_that_has_begun_is_not_asked_for_again) {
   SharingClient& one = connect();
   answer_ = [](const Words& words) {
-    return words.front() == "INFO" ? "$10\r\n12345" : usual_answer(words);
+    return words.front() == "LOLWUT" ? "$10\r\n12345" : usual_answer(words);
   };
-  EXPECT_EQ(one.ask({"INFO"}), "$10\r\n12345");
-  SharedWire& wire = wire_of({"INFO"});
+  EXPECT_EQ(one.ask({"LOLWUT"}), "$10\r\n12345");
+  SharedWire& wire = wire_of({"LOLWUT"});
   hung_ = {wire.node};
   SharingClient& other = connect();
   other.send({"GET", wire.node == kNodeA ? "b" : "a"});
   let_pass(loop_, 4 * Node::kSilentFor);
-  EXPECT_EQ(wires_that_heard("INFO"), 1U);
+  EXPECT_EQ(wires_that_heard("LOLWUT"), 1U);
   wire.peer.send("67890\r\n");
   let_pass(loop_, milliseconds(20));
   EXPECT_EQ(one.got, "67890\r\n");

@@ -166,7 +166,7 @@ TEST_F(SharedNodesTest, a_cluster_that_is_down_says_so_itself) {
   const std::string down = "-CLUSTERDOWN The cluster is down\r\n";
   SharingClient& client = connect();
   EXPECT_EQ(client.ask({"GET", "a"}), "$-1\r\n");
-  routed_.set(map("0-8191", "8192-16383", false));
+  routed_.set(map("0-8191", "8192-16383", false), loop_.now());
   answer_ = [&](const Words& words) { return words.front() == "GET" ? down : usual_answer(words); };
   EXPECT_EQ(client.ask({"GET", "a"}, 2 * RoutedTransport::kRetriedFor), down);
   EXPECT_EQ(client.ask({"PING"}), "+PONG\r\n");
@@ -176,7 +176,7 @@ TEST_F(SharedNodesTest, a_cluster_that_is_down_says_so_itself) {
 
 TEST_F(SharedNodesTest, who_comes_to_a_cluster_that_has_never_been_up_is_told_so) {
   RoutedLoop routed(loop_, settings_, config::UpstreamMode::shared, [] {});
-  routed.set(map("0-8191", "8192-16383", false));
+  routed.set(map("0-8191", "8192-16383", false), loop_.now());
   SharingClient client(loop_);
   loop_.as_batch([&] {
     upstream::Connection::Owner& owner = client;

@@ -1,4 +1,7 @@
+#include "routing/split_command.h"
+
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -6,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "routing/routed_transport.h"
+#include "routing/scan_cursor.h"
 
 namespace cuckooguard::routing {
 namespace {
@@ -60,6 +63,55 @@ TEST(SplitCommand, merges_replies_of_whatever_form) {
   EXPECT_EQ(merged(Merge::first, places, all), "+OK\r\n");
   const std::vector<std::string> refused{":2\r\n", "-NOPERM no\r\n"};
   EXPECT_EQ(merged(Merge::sum, places, refused), "-NOPERM no\r\n");
+}
+
+std::optional<std::string> of_masters(Merge merge, const std::vector<std::string>& replies) {
+  return merged(merge, {}, replies);
+}
+
+TEST(MergedReplies, are_one_for_all_masters) {
+  EXPECT_EQ(of_masters(Merge::sum, {":3\r\n", ":0\r\n", ":4\r\n"}), ":7\r\n");
+  EXPECT_EQ(of_masters(Merge::least, {":3\r\n", ":1\r\n", ":4\r\n"}), ":1\r\n");
+  EXPECT_EQ(of_masters(Merge::joined, {"*1\r\n$1\r\na\r\n", "*0\r\n", "*1\r\n:1\r\n"}),
+            "*2\r\n$1\r\na\r\n:1\r\n");
+  EXPECT_EQ(of_masters(Merge::present, {"$-1\r\n", "_\r\n", "$1\r\na\r\n"}), "$1\r\na\r\n");
+  EXPECT_EQ(of_masters(Merge::present, {"_\r\n", "_\r\n"}), "_\r\n");
+  for (const Merge merge :
+       {Merge::sum, Merge::least, Merge::joined, Merge::first, Merge::present}) {
+    EXPECT_EQ(of_masters(merge, {":1\r\n", "-NOPERM no\r\n"}), "-NOPERM no\r\n");
+  }
+  EXPECT_EQ(of_masters(Merge::joined, {":1\r\n"}), std::nullopt);
+}
+
+TEST(MergedReplies, say_whether_a_script_has_been_ended_anywhere) {
+  const std::string none = "-NOTBUSY No scripts in execution right now.\r\n";
+  const std::string cannot = "-UNKILLABLE Sorry\r\n";
+  EXPECT_EQ(of_masters(Merge::ended, {none, none}), none);
+  EXPECT_EQ(of_masters(Merge::ended, {none, "+OK\r\n"}), "+OK\r\n");
+  EXPECT_EQ(of_masters(Merge::ended, {none, "+OK\r\n", cannot}), cannot);
+}
+
+TEST(MergedReplies, tell_of_no_cluster) {
+  EXPECT_EQ(of_masters(Merge::info, {"$41\r\n# Server\r\nredis_mode:cluster\r\na:cluster\r\n\r\n"}),
+            "$44\r\n# Server\r\nredis_mode:standalone\r\na:cluster\r\n\r\n");
+  EXPECT_EQ(of_masters(Merge::info, {"=34\r\ntxt:# Cluster\r\ncluster_enabled:1\r\n\r\n"}),
+            "=34\r\ntxt:# Cluster\r\ncluster_enabled:0\r\n\r\n");
+  EXPECT_EQ(of_masters(Merge::info, {"$9\r\nshort\r\n"}), std::nullopt);
+  EXPECT_EQ(of_masters(Merge::hello, {"%1\r\n$4\r\nmode\r\n$7\r\ncluster\r\n"}),
+            "%1\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n");
+}
+
+TEST(ScanCursor, carries_the_node_and_what_has_moved) {
+  const ScanCursor cursor{.node = 0x1234567890, .place = 999, .tag = 8191, .has_moved = true};
+  const ScanCursor read = ScanCursor::of(cursor.number());
+  EXPECT_EQ(read.node, cursor.node);
+  EXPECT_EQ(read.place, cursor.place);
+  EXPECT_EQ(read.tag, cursor.tag);
+  EXPECT_TRUE(read.has_moved);
+  EXPECT_FALSE(
+      ScanCursor::of(ScanCursor{.node = ScanCursor::kNodeMax, .tag = 1}.number()).has_moved);
+  EXPECT_LT((ScanCursor{.node = (1U << 29U) - 1, .place = 1023, .tag = 8191}.number()),
+            std::uint64_t{1} << 53U);
 }
 
 TEST(SplitCommand, takes_no_reply_of_another_command) {

@@ -42,7 +42,7 @@ RoutedWorld::RoutedWorld(std::uint64_t seed, RoutedWeather weather)
   loop_.on_connect(
       [this](SimTransport& transport) { cluster_.connect(transport, loop_.connected_address()); });
   settings_.split_mset = true;
-  routed_.set(cluster_.map());
+  routed_.set(cluster_.map(), loop_.now());
 }
 
 // It is asked for, and comes when it comes: older than what a redirect has told, perhaps.
@@ -52,8 +52,9 @@ void RoutedWorld::tell_map_later() {
   }
   loop_.at(microseconds(loop_.random().below(20'000)), [this] {
     is_map_due_ = false;
-    loop_.at(microseconds(loop_.random().below(20'000)),
-             [this, map = cluster_.map()] { loop_.as_batch([&] { routed_.set(map); }); });
+    loop_.at(microseconds(loop_.random().below(20'000)), [this, map = cluster_.map()] {
+      loop_.as_batch([&] { routed_.set(map, loop_.now()); });
+    });
   });
 }
 
