@@ -92,7 +92,7 @@ bool RoutedTransport::settle_scan(Entry& head) {
   const bool is_first_look = head.scanned_at == io::TimePoint{};
   head.scanned_at = is_first_look ? now : head.scanned_at;
   ScanCursor next = *head.scan;
-  next.has_moved = next.has_moved || routes.has_moving_slots() || next.tag != routes.tag();
+  next.has_moved = next.has_moved || next.tag != routes.tag();
   next.tag = routes.tag();
   next.node = said->cursor;
   std::uint64_t number = 0;
@@ -107,6 +107,8 @@ bool RoutedTransport::settle_scan(Entry& head) {
     number = next.number();
   } else if (next.has_moved || now - head.scanned_at > kMapWithin) {
     number = ScanCursor{.tag = next.tag}.number();  // another pass
+  } else if (routes.has_moving_slots() && !next.is_second) {
+    number = ScanCursor{.tag = next.tag, .is_second = true}.number();
   } else if (routes.asked_at() <= head.scanned_at && !routes.has_one_master()) {
     if (is_first_look) {
       worker_.routes.doubt();

@@ -30,7 +30,7 @@ class Hash {
 std::uint16_t tag_of(const cluster::Map& map) {
   Hash hash;
   for (const cluster::Node& node : map.nodes()) {
-    if (node.slots.empty()) {
+    if (node.slots.empty() && node.moving.empty()) {
       continue;
     }
     hash.add(node.id);
@@ -38,6 +38,10 @@ std::uint16_t tag_of(const cluster::Map& map) {
     for (const cluster::SlotRange& range : node.slots) {
       hash.add(range.first);
       hash.add(range.last);
+    }
+    hash.add("moving");
+    for (const std::uint16_t slot : node.moving) {
+      hash.add(slot);
     }
   }
   return static_cast<std::uint16_t>(1 + hash.folded() % ScanCursor::kTagMax);

@@ -37,8 +37,8 @@ class SlotRoutes {
   // `asked_at`: its nodes have been asked since.
   void set(std::shared_ptr<const cluster::Map> map, io::TimePoint asked_at);
   io::TimePoint asked_at() const { return asked_at_; }
-  // Of who has which slots, and since which config epoch: from 1 to ScanCursor::kTagMax. Any guard
-  // in front of the cluster has the same.
+  // Of who has which slots, since which config epoch, and which are on their way: from 1 to
+  // ScanCursor::kTagMax. Any guard in front of the cluster has the same.
   std::uint16_t tag() const { return tag_; }
   // A slot is on its way, or nobody knows who has it.
   bool has_moving_slots() const { return has_moving_slots_; }

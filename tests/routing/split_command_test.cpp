@@ -102,15 +102,18 @@ TEST(MergedReplies, tell_of_no_cluster) {
 }
 
 TEST(ScanCursor, carries_the_node_and_what_has_moved) {
-  const ScanCursor cursor{.node = 0x1234567890, .place = 999, .tag = 8191, .has_moved = true};
+  const ScanCursor cursor{
+      .node = 0x1234567890, .place = 999, .tag = 8191, .has_moved = true, .is_second = true};
   const ScanCursor read = ScanCursor::of(cursor.number());
   EXPECT_EQ(read.node, cursor.node);
   EXPECT_EQ(read.place, cursor.place);
   EXPECT_EQ(read.tag, cursor.tag);
   EXPECT_TRUE(read.has_moved);
+  EXPECT_TRUE(read.is_second);
+  EXPECT_FALSE(ScanCursor::of(ScanCursor{.tag = 1, .is_second = true}.number()).has_moved);
   EXPECT_FALSE(
       ScanCursor::of(ScanCursor{.node = ScanCursor::kNodeMax, .tag = 1}.number()).has_moved);
-  EXPECT_LT((ScanCursor{.node = (1U << 29U) - 1, .place = 1023, .tag = 8191}.number()),
+  EXPECT_LT((ScanCursor{.node = (1U << 28U) - 1, .place = 1023, .tag = 8191}.number()),
             std::uint64_t{1} << 53U);
 }
 
