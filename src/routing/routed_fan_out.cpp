@@ -91,7 +91,7 @@ bool RoutedTransport::settle_scan(Entry& head) {
   const io::TimePoint now = worker_.loop.now();
   const bool is_first_look = head.scanned_at == io::TimePoint{};
   head.scanned_at = is_first_look ? now : head.scanned_at;
-  ScanCursor next = *head.scan;
+  ScanCursor next = head.scan.value_or(ScanCursor());
   next.has_moved = next.has_moved || next.tag != routes.tag();
   next.tag = routes.tag();
   next.node = said->cursor;

@@ -7,6 +7,24 @@
 #include "upstream/redis_reply.h"
 
 namespace cuckooguard::topology {
+namespace {
+
+// The nodes whose views these are, by id.
+std::set<std::string> ids_of(const std::vector<cluster::View>& views) {
+  std::set<std::string> ids;
+  for (const cluster::View& view : views) {
+    ids.insert(view.myself ? view.nodes[*view.myself].id : std::string());
+  }
+  return ids;
+}
+
+bool has_all_masters(const std::set<std::string>& heard, const cluster::Map& map) {
+  return std::ranges::all_of(map.nodes(), [&](const cluster::Node& node) {
+    return node.slots.empty() || heard.contains(node.id);
+  });
+}
+
+}  // namespace
 
 ClusterWatch::ClusterWatch(config::Upstream settings, Calls calls, const io::TlsSlot* tls)
     : settings_(std::move(settings)), calls_(std::move(calls)), thread_(tls) {}
@@ -79,15 +97,10 @@ void ClusterWatch::ask_all() {
   if (views.empty()) {
     return;
   }
-  std::set<std::string> heard;
-  for (const cluster::View& view : views) {
-    heard.insert(view.myself ? view.nodes[*view.myself].id : std::string());
-  }
+  const std::set<std::string> heard = ids_of(views);
   map_ = cluster::merge(cluster::without_strangers(std::move(views)));
-  const bool are_all_heard = std::ranges::all_of(map_.nodes(), [&](const cluster::Node& node) {
-    return node.slots.empty() || heard.contains(node.id);
-  });
-  calls_.on_known({.map = map_, .asked_at = are_all_heard ? asked_at : io::TimePoint{}});
+  calls_.on_known(
+      {.map = map_, .asked_at = has_all_masters(heard, map_) ? asked_at : io::TimePoint{}});
 }
 
 ClusterWatch::View ClusterWatch::ask(const config::Address& address,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "redis/slot.h"
+#include "routing/routed_texts.h"
 #include "simulation/resp_frames.h"
 #include "simulation/resp_text.h"
 
@@ -21,7 +22,8 @@ constexpr std::uint64_t kKeysOfTag = 3;
 constexpr std::size_t kClients = 3;
 
 bool is_refusal(std::string_view reply) {
-  return reply.starts_with("-TRYAGAIN ") || reply.starts_with("-CLUSTERDOWN ");
+  return reply.starts_with("-TRYAGAIN ") || reply.starts_with("-CLUSTERDOWN ") ||
+         reply == routing::kSilentNode;
 }
 
 std::string suffix_of(std::size_t client) {
