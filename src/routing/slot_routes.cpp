@@ -30,7 +30,7 @@ class Hash {
 std::uint16_t tag_of(const cluster::Map& map) {
   Hash hash;
   for (const cluster::Node& node : map.nodes()) {
-    if (node.slots.empty() && node.moving.empty()) {
+    if (node.slots.empty()) {
       continue;
     }
     hash.add(node.id);
@@ -39,8 +39,10 @@ std::uint16_t tag_of(const cluster::Map& map) {
       hash.add(range.first);
       hash.add(range.last);
     }
-    hash.add("moving");
-    for (const std::uint16_t slot : node.moving) {
+  }
+  hash.add("moving");
+  for (std::uint16_t slot = 0; slot < redis::kSlots; ++slot) {
+    if (map.is_moving(slot)) {
       hash.add(slot);
     }
   }
