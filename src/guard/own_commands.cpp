@@ -112,15 +112,20 @@ OwnDecision Call::for_redis_to_refuse() const {
   const bool is_known = !name.ends_with('.');
   if (is_known && client.may_be_in_multi() && !client.is_silent() && !client.has_unread_replies()) {
     decision.action = OwnDecision::Action::ask;
-    decision.asked = {.reply =
-                          [name = text::lower_case(name)](std::string_view, std::string& out) {
-                            resp::append_error(out,
-                                               "ERR '" + name +
-                                                   "' of a filter of the guard is not allowed "
-                                                   "inside MULTI: the guard answers it, not Redis");
-                            return std::unique_ptr<PromisedReply>();
-                          },
-                      .takes_errors = true};
+    decision.asked = {
+        .reply =
+            [name = text::lower_case(name)](std::string_view redis, std::string& out) {
+              if (!redis.starts_with("-ERR unknown command") && redis.ends_with("\r\n")) {
+                out += redis;  // of a client without a login, say
+              } else {
+                resp::append_error(out,
+                                   "ERR '" + name +
+                                       "' of a filter of the guard is not allowed "
+                                       "inside MULTI: the guard answers it, not Redis");
+              }
+              return std::unique_ptr<PromisedReply>();
+            },
+        .takes_errors = true};
   }
   return decision;
 }
