@@ -259,6 +259,7 @@ void check_debezium(const Section& section, DebeziumSource& debezium) {
            {"tls", debezium.tls != defaults.tls, is_kafka},
            {"sasl", debezium.sasl != defaults.sasl, is_kafka},
            {"whole_topics", debezium.whole_topics, is_kafka},
+           {"signals", !debezium.signals.empty(), is_kafka},
        })) {
     if (is_given && !is_of_use) {
       section.report(
@@ -280,6 +281,10 @@ void check_debezium(const Section& section, DebeziumSource& debezium) {
   if (debezium.sasl != Sasl::off && debezium.user.empty()) {
     section.report(section.place_of("sasl"), "sasl requires user");
   }
+  if (!debezium.signals.empty() && debezium.notifications.empty()) {
+    section.report(section.place_of("signals"),
+                   "signals requires notifications: nothing else says that a snapshot has ended");
+  }
   check_password(section, debezium);
   check_ca_file(section, debezium);
 }
@@ -293,6 +298,7 @@ constexpr auto kDebezium =
         text("stream", &DebeziumSource::stream),
         text("heartbeat_table", &DebeziumSource::heartbeat_table),
         text("notifications", &DebeziumSource::notifications),
+        text("signals", &DebeziumSource::signals),
         value("db",
               &DebeziumSource::db,
               bounded<int>(parse_count, 0, kDbMax, "is not a valid database number")),

@@ -199,6 +199,7 @@ struct DebeziumSource {
   StreamFreshness freshness = StreamFreshness::none;
   bool binary_texts = false;  // the database takes texts for equal only if their bytes are
   std::string notifications;  // the stream or topic of Debezium's notifications; empty: none
+  std::string signals;        // the topic from which Debezium takes signals; empty: none are sent
 
   bool operator==(const DebeziumSource&) const = default;
 };

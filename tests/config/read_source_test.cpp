@@ -153,11 +153,14 @@ TEST(ReadSource, what_is_of_kafka_alone_is_not_of_redis) {
                           HasSubstr("brokers: \"unix:/k\" must be host:port"),
                           HasSubstr("db does not apply to from: kafka")));
   EXPECT_THAT(source_errors(debezium + "brokers: 'a:1', tls: required, sasl: plain, user: guard, "
-                                       "whole_topics: true"),
+                                       "whole_topics: true, notifications: n, signals: s"),
               ElementsAre(HasSubstr("brokers does not apply to from: redis"),
                           HasSubstr("tls does not apply to from: redis"),
                           HasSubstr("sasl does not apply to from: redis"),
-                          HasSubstr("whole_topics does not apply to from: redis")));
+                          HasSubstr("whole_topics does not apply to from: redis"),
+                          HasSubstr("signals does not apply to from: redis")));
+  EXPECT_THAT(source_errors(debezium + "from: kafka, brokers: 'a:1', signals: s"),
+              ElementsAre(HasSubstr("signals requires notifications")));
   EXPECT_THAT(source_errors(debezium + "from: kafka, brokers: 'a:1', sasl: plain"),
               ElementsAre(HasSubstr("sasl requires user")));
 }

@@ -65,19 +65,21 @@ inline const std::array<SourceExample, std::variant_size_v<SourceOfType>> kSourc
                     const auto& followed = std::get<FleetSource>(other);
                     return FleetSource{.name = followed.name, .fleet = followed.fleet};
                   }},
-    SourceExample{.yaml =
-                      "  cdc: { type: debezium, connector: oracle, topic_prefix: 'a b', stream: "
-                      "'x: y', heartbeat_table: b, db: 2, freshness: trust_lag, binary_texts: "
-                      "true, notifications: "
-                      "n, max_lag: 2s }\n"
-                      "  topics: { type: debezium, from: kafka, connector: mysql, topic_prefix: c, "
-                      "brokers: ['k:9092', '[::1]:9092'], tls: verified, ca_file: /ca.pem, sasl: "
-                      "scram-sha-512, user: 'a b', password_file: /p, whole_topics: true }\n",
-                  .defaults = [](const SourceOfType& other) -> SourceOfType {
-                    const auto& debezium = std::get<DebeziumSource>(other);
-                    return DebeziumSource{.connector = debezium.connector,
-                                          .topic_prefix = debezium.topic_prefix};
-                  }},
+    SourceExample{
+        .yaml =
+            "  cdc: { type: debezium, connector: oracle, topic_prefix: 'a b', stream: "
+            "'x: y', heartbeat_table: b, db: 2, freshness: trust_lag, binary_texts: "
+            "true, notifications: "
+            "n, max_lag: 2s }\n"
+            "  topics: { type: debezium, from: kafka, connector: mysql, topic_prefix: c, "
+            "brokers: ['k:9092', '[::1]:9092'], tls: verified, ca_file: /ca.pem, sasl: "
+            "scram-sha-512, user: 'a b', password_file: /p, whole_topics: true, notifications: n, "
+            "signals: 's: t' }\n",
+        .defaults = [](const SourceOfType& other) -> SourceOfType {
+          const auto& debezium = std::get<DebeziumSource>(other);
+          return DebeziumSource{.connector = debezium.connector,
+                                .topic_prefix = debezium.topic_prefix};
+        }},
 };
 
 }  // namespace cuckooguard::config::testing

@@ -142,6 +142,7 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"sources.* of type debezium", "freshness", "trust-lag", "did you mean \"trust_lag\"?"},
     {"sources.* of type debezium", "binary_texts", "yes", "must be true or false"},
     {"sources.* of type debezium", "notifications", "", ""},
+    {"sources.* of type debezium", "signals", "shop-signal", "signals requires notifications"},
     {"sources.* of type debezium", "max_lag", "2h", "must be from 10ms to 1h"},
     {"sources.* of type debezium", "strict_every", "2s", "must be auto, or from 1ms to 1s"},
     {"sources.* of type debezium", "strict_hold", "2s", "must be from 1ms to max_lag"},

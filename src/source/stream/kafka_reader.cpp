@@ -33,6 +33,7 @@ struct Destroy {
 };
 template <class T, auto kDestroy>
 using Handle = std::unique_ptr<T, Destroy<T, kDestroy>>;
+using Configuration = Handle<rd_kafka_conf_t, rd_kafka_conf_destroy>;
 
 int left_until(Steady::time_point deadline) {
   const auto left = std::chrono::ceil<Milliseconds>(deadline - Steady::now());
@@ -87,6 +88,37 @@ void add_security(const config::DebeziumSource& settings, std::vector<Setting>& 
   }
 }
 
+// That every client has, and these.
+std::expected<Configuration, std::string> configured(const config::DebeziumSource& settings,
+                                                     std::vector<Setting> all) {
+  all.emplace_back("bootstrap.servers",
+                   text::joined(settings.brokers, ",", &config::Address::text));
+  all.emplace_back("client.id", "cuckooguard");
+  all.emplace_back("socket.keepalive.enable", "true");
+  all.emplace_back("reconnect.backoff.max.ms", "1000");
+  add_security(settings, all);
+  Configuration conf(rd_kafka_conf_new());
+  std::array<char, kErrorBytes> why{};
+  for (const auto& [name, value] : all) {
+    if (rd_kafka_conf_set(conf.get(), name, value.c_str(), why.data(), why.size()) !=
+        RD_KAFKA_CONF_OK) {
+      return std::unexpected(fmt::format("Kafka: {}", why.data()));
+    }
+  }
+  rd_kafka_conf_set_log_cb(conf.get(), [](const rd_kafka_t*, int, const char*, const char*) {});
+  return conf;
+}
+
+std::expected<rd_kafka_t*, std::string> client_of(rd_kafka_type_t type, Configuration conf) {
+  std::array<char, kErrorBytes> why{};
+  rd_kafka_t* const client = rd_kafka_new(type, conf.get(), why.data(), why.size());
+  if (client == nullptr) {
+    return std::unexpected(fmt::format("Kafka: {}", why.data()));
+  }
+  std::ignore = conf.release();  // the client's
+  return client;
+}
+
 }  // namespace
 
 void KafkaReader::Close::operator()(rd_kafka_t* client) const {
@@ -108,37 +140,24 @@ KafkaReader::KafkaReader(config::DebeziumSource settings,
 
 std::expected<KafkaReader::Client, std::string> KafkaReader::connect(bool fetches) {
   const std::size_t ahead = kBytesAhead / std::max<std::size_t>(channels_.size(), 1);
-  std::vector<Setting> all{
-      {"bootstrap.servers", text::joined(settings_.brokers, ",", &config::Address::text)},
-      {"client.id", "cuckooguard"},
-      {"auto.offset.reset", "error"},
-      {"isolation.level", "read_uncommitted"},
-      {"enable.partition.eof", "true"},
-      {"enable.auto.commit", "false"},
-      {"auto.commit.enable", "false"},
-      {"allow.auto.create.topics", "false"},
-      {"check.crcs", "true"},
-      {"socket.keepalive.enable", "true"},
-      {"socket.timeout.ms", fetches ? "10000" : std::to_string(kAnswerWithin.count())},
-      {"reconnect.backoff.max.ms", "1000"},
-      {"fetch.wait.max.ms", "100"},
-      {"fetch.error.backoff.ms", "100"},
-      {"fetch.message.max.bytes", std::to_string(kFetchBytes)},
-      {"fetch.max.bytes", std::to_string(kBytesAhead / 4)},
-      {"receive.message.max.bytes", std::to_string(kAnswerBytesMax)},
-      {"queued.max.messages.kbytes",
-       std::to_string(std::max(ahead, kBytesAheadLeast) / kKilobyte)}};
-  add_security(settings_, all);
-  Handle<rd_kafka_conf_t, rd_kafka_conf_destroy> conf(rd_kafka_conf_new());
-  std::array<char, kErrorBytes> why{};
-  for (const auto& [name, value] : all) {
-    if (rd_kafka_conf_set(conf.get(), name, value.c_str(), why.data(), why.size()) !=
-        RD_KAFKA_CONF_OK) {
-      return std::unexpected(fmt::format("Kafka: {}", why.data()));
-    }
-  }
+  Configuration conf = TRY(
+      configured(settings_,
+                 {{"auto.offset.reset", "error"},
+                  {"isolation.level", "read_uncommitted"},
+                  {"enable.partition.eof", "true"},
+                  {"enable.auto.commit", "false"},
+                  {"auto.commit.enable", "false"},
+                  {"allow.auto.create.topics", "false"},
+                  {"check.crcs", "true"},
+                  {"socket.timeout.ms", fetches ? "10000" : std::to_string(kAnswerWithin.count())},
+                  {"fetch.wait.max.ms", "100"},
+                  {"fetch.error.backoff.ms", "100"},
+                  {"fetch.message.max.bytes", std::to_string(kFetchBytes)},
+                  {"fetch.max.bytes", std::to_string(kBytesAhead / 4)},
+                  {"receive.message.max.bytes", std::to_string(kAnswerBytesMax)},
+                  {"queued.max.messages.kbytes",
+                   std::to_string(std::max(ahead, kBytesAheadLeast) / kKilobyte)}}));
   rd_kafka_conf_set_opaque(conf.get(), this);
-  rd_kafka_conf_set_log_cb(conf.get(), [](const rd_kafka_t*, int, const char*, const char*) {});
   // Called by rd_kafka_poll(), in serve_events().
   rd_kafka_conf_set_error_cb(conf.get(), [](rd_kafka_t*, int err, const char* what, void* self) {
     KafkaReader& reader = *static_cast<KafkaReader*>(self);
@@ -148,11 +167,7 @@ std::expected<KafkaReader::Client, std::string> KafkaReader::connect(bool fetche
     }
   });
   Client client;
-  client.handle.reset(rd_kafka_new(RD_KAFKA_CONSUMER, conf.get(), why.data(), why.size()));
-  if (!client.handle) {
-    return std::unexpected(fmt::format("Kafka: {}", why.data()));
-  }
-  std::ignore = conf.release();  // the client's
+  client.handle.reset(TRY(client_of(RD_KAFKA_CONSUMER, std::move(conf))));
   for (const std::string& topic : topics_) {
     client.topics.emplace_back(rd_kafka_topic_new(client.handle.get(), topic.c_str(), nullptr));
   }
@@ -460,6 +475,53 @@ bool KafkaReader::go_on_at(std::size_t number, std::string_view place) {
     channel.at.last = {.offset = *last, .digest = *digest};
   }
   return true;
+}
+
+std::expected<void, std::string> KafkaReader::signal(std::string_view key, std::string_view value) {
+  const auto deadline = Steady::now() + kAnswerWithin;
+  struct Sent {
+    rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR__TIMED_OUT;
+    std::string event{};
+  } sent;  // outlives the client
+  Configuration conf = TRY(configured(settings_, {{"acks", "all"}}));
+  rd_kafka_conf_set_opaque(conf.get(), &sent);
+  // Both called by rd_kafka_flush().
+  rd_kafka_conf_set_error_cb(conf.get(), [](rd_kafka_t*, int, const char* what, void* to) {
+    static_cast<Sent*>(to)->event = what;
+  });
+  rd_kafka_conf_set_dr_msg_cb(conf.get(),
+                              [](rd_kafka_t*, const rd_kafka_message_t* message, void* to) {
+                                static_cast<Sent*>(to)->error = message->err;
+                              });
+  const Owned<rd_kafka_t> client(TRY(client_of(RD_KAFKA_PRODUCER, std::move(conf))));
+  const Owned<rd_kafka_topic_t> topic(
+      rd_kafka_topic_new(client.get(), settings_.signals.c_str(), nullptr));
+  // Else a producer that has no connection yet looks for the topic's leader a second later.
+  const rd_kafka_metadata_t* reply = nullptr;
+  const auto asked = rd_kafka_metadata(client.get(), 0, topic.get(), &reply, left_until(deadline));
+  const Handle<const rd_kafka_metadata_t, rd_kafka_metadata_destroy> metadata(reply);
+  std::string bytes(value);
+  if (asked != kNoError) {
+    sent.error = asked;
+  } else if (rd_kafka_produce(topic.get(),
+                              0,
+                              RD_KAFKA_MSG_F_COPY,
+                              bytes.data(),
+                              bytes.size(),
+                              key.data(),
+                              key.size(),
+                              nullptr) != 0) {
+    sent.error = rd_kafka_last_error();
+  }
+  rd_kafka_flush(client.get(), left_until(deadline));
+  if (sent.error != kNoError) {
+    return std::unexpected(fmt::format("Kafka: {}: {}{}{}",
+                                       settings_.signals,
+                                       rd_kafka_err2str(sent.error),
+                                       sent.event.empty() ? "" : ": ",
+                                       sent.event));
+  }
+  return {};
 }
 
 // True: something may have happened to what brokers have.

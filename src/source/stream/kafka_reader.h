@@ -14,6 +14,9 @@
 // Not shown: messages that a broker has confirmed and lost before its replicas had them, with
 // unclean.leader.election.enable or min.insync.replicas=1, if as many have come since.
 //
+// A signal is one message in the first partition of its topic, the only one that Debezium reads. It
+// has a client of its own, which is gone afterwards.
+//
 // Threads: as in reader.h; librdkafka has two clients' of its own. Errors: as in reader.h. Nothing
 // blocks for much longer than kAnswerWithin. Limits: ahead of read() kBytesAhead are fetched, of
 // each partition at least kBytesAheadLeast, and kFetchBytes or one batch of the producer's, what is
@@ -69,6 +72,8 @@ class KafkaReader final : public Reader {
   void begin_anew(std::size_t channel) override;
   std::string place(std::size_t channel) const override;
   bool go_on_at(std::size_t channel, std::string_view place) override;
+  // Waits up to kAnswerWithin until all in-sync replicas have it.
+  std::expected<void, std::string> signal(std::string_view key, std::string_view value) override;
 
  private:
   using Offset = std::int64_t;

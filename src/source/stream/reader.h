@@ -61,6 +61,13 @@ class Reader : boost::noncopyable {
   // it is gone by now, the next read() says.
   virtual std::string place(std::size_t channel) const = 0;
   virtual bool go_on_at(std::size_t channel, std::string_view place) = 0;
+
+  // Sends Debezium a signal, as its documentation has key and value. An error: it may have been
+  // sent all the same.
+  virtual std::expected<void, std::string> signal(std::string_view /*key*/,
+                                                  std::string_view /*value*/) {
+    return std::unexpected("signals are not supported");
+  }
 };
 
 }  // namespace cuckooguard::source::stream

@@ -32,6 +32,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+constexpr std::int16_t kProduce = 0;
 constexpr std::int16_t kFetch = 1;
 constexpr std::int16_t kListOffsets = 2;
 constexpr int kBrokers = 3;
@@ -447,6 +448,46 @@ TEST(KafkaReader, whole_topics_are_compacted_and_nothing_else) {
   // The mock cluster does not know the request.
   EXPECT_THAT(KafkaReader(settings, {"a"}).channels().error(),
               HasSubstr("cleanup.policy of the topic a: "));
+}
+
+TEST(KafkaReader, a_signal_is_a_message_in_the_first_partition_of_its_topic) {
+  Kafka kafka;
+  kafka.create("a", 1);
+  kafka.create("signals", 2);
+  config::DebeziumSource settings = kafka.settings();
+  settings.signals = "signals";
+  KafkaReader reader(settings, {"a"});
+  for (const std::string value : {"one", "two"}) {
+    const auto sent = reader.signal("shop", value);
+    ASSERT_TRUE(sent) << sent.error();
+  }
+  KafkaReader debezium(kafka.settings(), {"signals"});
+  ASSERT_TRUE(debezium.channels());
+  EXPECT_THAT(read_all(debezium, 1).values, IsEmpty());
+  const auto batch = debezium.read(0);
+  ASSERT_TRUE(batch) << batch.error();
+  ASSERT_FALSE(batch->entries.empty());
+  EXPECT_EQ(batch->entries[0].message.key, "shop");
+  debezium.begin_anew(0);
+  EXPECT_THAT(read_all(debezium, 0).values, ElementsAre("one", "two"));
+}
+
+TEST(KafkaReader, a_signal_that_cannot_be_sent_is_told_of_soon) {
+  Kafka kafka;
+  kafka.create("signals", 1);
+  config::DebeziumSource settings = kafka.settings();
+  settings.signals = "signals";
+  KafkaReader reader(settings, {"a"});
+  rd_kafka_mock_push_request_errors(
+      kafka.cluster, kProduce, 1, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+  EXPECT_THAT(reader.signal("shop", "one").error(),
+              HasSubstr("Kafka: signals: Broker: Topic authorization failed"));
+  rd_kafka_mock_broker_set_down(kafka.cluster, -1);
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_THAT(reader.signal("shop", "two").error(), HasSubstr("127.0.0.1"));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 3s);
+  rd_kafka_mock_broker_set_up(kafka.cluster, -1);
+  EXPECT_TRUE(reader.signal("shop", "three"));
 }
 
 TEST(KafkaReader, settings_that_cannot_be_are_told_of) {
