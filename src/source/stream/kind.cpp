@@ -237,6 +237,9 @@ std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& maki
   FollowerSettings plans = TRY(plans_of(making.settings, making.targets));
   plans.poll_every =
       std::min<std::chrono::nanoseconds>(kPollMost, making.settings.max_lag / kPollsPerMaxLag);
+  if (const config::DebeziumSource& settings = own(making.settings); !settings.signals.empty()) {
+    plans.signal_key = settings.topic_prefix;
+  }
   plans.wall_clock = [] { return std::chrono::system_clock::now(); };
   if (making.storage.directory != nullptr) {
     plans.file = making.storage.directory->position_path(making.settings.name);

@@ -1,6 +1,8 @@
 #include "stream/stream_follower.h"
 
 #include <algorithm>
+#include <random>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -44,6 +46,15 @@ bool are_named(const debezium::Table& table, std::string_view names) {
   return false;
 }
 
+std::uint64_t random_number(std::uint64_t most) {
+  std::random_device device;
+  return std::uniform_int_distribution<std::uint64_t>(0, most)(device);
+}
+
+StreamFollower::Duration up_to(StreamFollower::Duration most) {
+  return StreamFollower::Duration(random_number(static_cast<std::uint64_t>(most.count())));
+}
+
 }  // namespace
 
 StreamFollower::StreamFollower(std::unique_ptr<Reader> reader,
@@ -68,6 +79,7 @@ StreamFollower::StreamFollower(std::unique_ptr<Reader> reader,
       feed->report(State::loading, "waiting for the streams");
     }
   }
+  waits_.resize(tables_.size());
   asking_.refuses_strict(true);
 }
 
@@ -124,6 +136,9 @@ StreamFollower::Duration StreamFollower::take_step(const std::stop_token& stop) 
   counts_commits_ = true;
   prove(began);
   keep_if_due(clock_());
+  if (!settings_.signal_key.empty()) {
+    ask_for_snapshots(clock_());
+  }
   return settings_.poll_every;
 }
 
@@ -234,6 +249,8 @@ void StreamFollower::take(Channel& channel, const Change& change) {
   }
   if (change.snapshot == Snapshot::no) {
     note_commit(change);
+    is_streaming_ = counts_commits_;
+    database_ = change.name.database;
     if (change.position && change.origin != nullptr) {
       if (!last_ || last_->origin != *change.origin) {
         last_ = {.origin = *change.origin, .position = {}};
@@ -282,6 +299,11 @@ void StreamFollower::take(Channel& channel, const Change& change) {
 
 void StreamFollower::take(const Notification& notification) {
   using Type = Notification::Type;
+  if (notification.is_incremental) {
+    const bool has_ended =
+        notification.type == Type::completed || notification.type == Type::aborted;
+    snapshot_until_ = has_ended ? TimePoint() : clock_() + kAskEvery;
+  }
   if (notification.is_incremental && !notification.id.starts_with(kSignalPrefix)) {
     return;  // perhaps of some rows only
   }
@@ -289,10 +311,12 @@ void StreamFollower::take(const Notification& notification) {
   if (!notification.is_incremental) {
     forget_commits();  // it may be of an earlier time
   }
-  for (StreamedTable& table : tables_) {
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    StreamedTable& table = tables_[i];
     if (notification.type == Type::started) {
-      if (!notification.is_incremental || are_named(table.wanted(), notification.collections)) {
-        table.snapshot_begins(id);
+      if ((!notification.is_incremental || are_named(table.wanted(), notification.collections)) &&
+          table.snapshot_begins(id)) {
+        waits_[i].not_before = clock_() + kAskEvery + up_to(kAskWithin);
       }
     } else if (notification.type == Type::completed) {
       table.snapshot_ends(id, text::number_of<std::int64_t>(notification.ms).value_or(0));
@@ -353,6 +377,64 @@ void StreamFollower::forget_commits() {
   committed_.reset();
   covered_.reset();
   counts_commits_ = false;
+  is_streaming_ = false;
+}
+
+// All that may be asked for, once one of them is due.
+std::vector<std::size_t> StreamFollower::tables_to_ask_for(TimePoint now) {
+  std::vector<std::size_t> asking;
+  bool is_due = false;
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    Wait& wait = waits_[i];
+    if (!tables_[i].needs_snapshot() || now < snapshot_until_) {
+      wait.due.reset();
+      continue;
+    }
+    if (!wait.due) {
+      wait.due = now + kAskAfter + up_to(kAskWithin);
+    }
+    if (now >= wait.not_before) {
+      is_due = is_due || now >= *wait.due;
+      asking.push_back(i);
+    }
+  }
+  return is_due && is_streaming_ ? asking : std::vector<std::size_t>();
+}
+
+void StreamFollower::ask_for_snapshots(TimePoint now) {
+  const auto asking = tables_to_ask_for(now);
+  if (asking.empty()) {
+    return;
+  }
+  std::set<std::string> names;  // namespaces may share a table
+  for (const std::size_t i : asking) {
+    names.insert(collection_of(tables_[i].wanted()));
+  }
+  const auto sent =
+      reader_->signal(settings_.signal_key,
+                      fmt::format(R"({{"id":"{}-{:016x}","type":"execute-snapshot",)"
+                                  R"("data":{{"data-collections":[{}],"type":"INCREMENTAL"}}}})",
+                                  kSignalPrefix,
+                                  random_number(~std::uint64_t{0}),
+                                  text::joined(names, ",")));
+  for (const std::size_t i : asking) {
+    waits_[i].due.reset();
+    waits_[i].not_before = sent ? now + kAskEvery + up_to(kAskWithin) : now;
+  }
+  is_streaming_ = !sent;
+  if (!sent) {
+    observer_.on_trouble(feeds_.front().target().settings.source.from, sent.error());
+  }
+}
+
+// As Debezium calls it, in quotes. Topics of Oracle leave the database out.
+std::string StreamFollower::collection_of(const debezium::Table& table) const {
+  std::string name =
+      settings_.connector == debezium::Connector::oracle ? database_ : table.database;
+  for (const std::string& each : {table.schema, table.name}) {
+    name.append(name.empty() || each.empty() ? "" : ".").append(each);
+  }
+  return '"' + name + '"';
 }
 
 // Behind what was told of a round ago all channels have been read since.

@@ -10,6 +10,11 @@
 // once every channel has been read to its end behind it. In quiet times only Debezium's
 // heartbeat.action.query brings such a message. Without that setting there is no such follower.
 //
+// With `signal_key` it asks Debezium itself for an incremental snapshot of the tables that need it,
+// all in one signal. Other guards may need the same one, and see it: each waits for a random time.
+// None asks while a snapshot goes on, since Debezium would give the rest of it the new signal's id.
+// Nor does any while Debezium sends nothing: it would find all signals later.
+//
 // Between runs it keeps what is known of all tables and where all channels were read to, in one
 // file (kept_streams.h), and goes on there if nothing is missing.
 //
@@ -48,6 +53,7 @@ struct FollowerSettings {
   std::function<std::chrono::system_clock::time_point()> wall_clock;
   std::string file;  // for what is kept; empty: nothing is
   std::chrono::nanoseconds keep_every;
+  std::string signal_key{};  // topic.prefix; empty: no signals are sent
 };
 
 class StreamFollower final : public LookingFollower {
@@ -57,6 +63,12 @@ class StreamFollower final : public LookingFollower {
   static constexpr Duration kBackoffMax = std::chrono::seconds(5);
   // Of an incremental snapshot of whole tables, begun for the guard: its signal's id begins so.
   static constexpr std::string_view kSignalPrefix = "cuckooguard";
+  // A table waits so long, and a random time more, before the guard asks for a snapshot of it.
+  static constexpr Duration kAskAfter = std::chrono::seconds(5);
+  static constexpr Duration kAskWithin = std::chrono::seconds(30);
+  // It asks again for the same table at the earliest; and so long after the last notification of an
+  // incremental snapshot that has not ended, it takes it for broken off.
+  static constexpr Duration kAskEvery = std::chrono::minutes(10);
 
   // Without patterns for tables. The observer outlives it.
   StreamFollower(std::unique_ptr<Reader> reader,
@@ -94,6 +106,9 @@ class StreamFollower final : public LookingFollower {
   void doubt(const Channel& channel, StreamedTable& table, std::string_view why);
   void note_commit(const Change& change);
   void forget_commits();
+  std::vector<std::size_t> tables_to_ask_for(TimePoint now);
+  void ask_for_snapshots(TimePoint now);
+  std::string collection_of(const debezium::Table& table) const;
   void prove(TimePoint began);
   void begin_anew(std::string_view why);
   void keep_if_due(TimePoint now);
@@ -107,6 +122,15 @@ class StreamFollower final : public LookingFollower {
   Observer& observer_;
   filter::KeyHash digest_;
   std::vector<StreamedTable> tables_{};
+  // For a snapshot that is asked for by a signal: of each table. Nothing is due: none is needed.
+  struct Wait {
+    std::optional<TimePoint> due{};
+    TimePoint not_before{};
+  };
+  std::vector<Wait> waits_{};
+  TimePoint snapshot_until_{};  // an incremental one goes on, if nothing else is heard
+  bool is_streaming_ = false;   // Debezium, since the last signal: changes of the log have come
+  std::string database_{};      // of the last one
   Reader::Channels numbers_{};  // of each topic
   std::vector<Channel> channels_{};
   // The operator says that all of them have every row: they can always be read again.

@@ -92,12 +92,13 @@ void StreamedTable::forget_rows() {
   feed_->begin_to_collect(false);
 }
 
-void StreamedTable::snapshot_begins(std::string_view id) {
+bool StreamedTable::snapshot_begins(std::string_view id) {
   scanned_.reset();  // by one that was broken off
   if (has_caught_up()) {
     has_begun_ = true;
     begun_id_ = id;
   }
+  return has_caught_up_;
 }
 
 // One that had begun before may have read this table before.

@@ -101,7 +101,7 @@ class StreamedTable {
   // `channel`: which of its own.
   std::expected<void, std::string> take(const Change& change, std::size_t channel);
   // As Debezium's notifications say, of this one and then of all. `id`: an incremental snapshot's.
-  void snapshot_begins(std::string_view id);
+  bool snapshot_begins(std::string_view id);  // false: too early to count
   // `rows`: so many were read.
   void scan_ends(std::string_view id, std::uint64_t rows);
   void snapshot_ends(std::string_view id, std::int64_t ms);
@@ -116,6 +116,8 @@ class StreamedTable {
 
   bool is_following() const { return is_following_; }
   bool is_in_doubt() const { return is_in_doubt_; }
+  // Everything passes until one has ended, perhaps one that has begun.
+  bool needs_snapshot() const { return !is_following_ && !is_from_beginning_; }
   // All that was committed before `covered` is in the filter.
   void prove(TimePoint at, const Commit& covered);
   Feed& feed() { return *feed_; }

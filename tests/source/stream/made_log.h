@@ -421,7 +421,17 @@ class MadeReader final : public Reader {
     return true;
   }
 
+  std::expected<void, std::string> signal(std::string_view key, std::string_view value) override {
+    if (refuses_signals) {
+      return std::unexpected("no such topic");
+    }
+    signals.push_back(fmt::format("{}={}", key, value));
+    return {};
+  }
+
   bool is_down = false;
+  bool refuses_signals = false;
+  std::vector<std::string> signals;
 
  private:
   struct State {
