@@ -315,7 +315,7 @@ void StreamFollower::take(const Notification& notification) {
     StreamedTable& table = tables_[i];
     if (notification.type == Type::started) {
       if ((!notification.is_incremental || are_named(table.wanted(), notification.collections)) &&
-          table.snapshot_begins(id)) {
+          table.snapshot_begins(id) && notification.is_incremental) {
         waits_[i].not_before = clock_() + kAskEvery + up_to(kAskWithin);
       }
     } else if (notification.type == Type::completed) {

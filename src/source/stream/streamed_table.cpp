@@ -98,7 +98,7 @@ bool StreamedTable::snapshot_begins(std::string_view id) {
     has_begun_ = true;
     begun_id_ = id;
   }
-  return has_caught_up_;
+  return has_caught_up();
 }
 
 // One that had begun before may have read this table before.

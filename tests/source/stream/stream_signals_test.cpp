@@ -36,8 +36,10 @@ class StreamSignals : public testing::Test {
 
   void start() {
     const bool is_oracle = connector_ == debezium::Connector::oracle;
-    FollowerSettings settings{
-        .connector = connector_, .topics = debezium_.topics, .signal_key = "shop"};
+    FollowerSettings settings{.connector = connector_,
+                              .server = "shop",
+                              .topics = debezium_.topics,
+                              .signal_key = "shop"};
     for (std::uint32_t table = 0; table < kTables.size(); ++table) {
       settings.wanted.tables.push_back(
           {.database = is_oracle ? "" : "inventory",
