@@ -717,7 +717,7 @@ MUTANTS = [
      [(BALANCE, "share > best + best / 2", "share > 1000")]),
     # Change streams
     ("source/stream", "changes_that_come_again_are_applied", "a row that was deleted and inserted again is hidden when both come again",
-     [("src/source/stream/stream_follower.cpp", " && !(is_again && table->is_following())", "")]),
+     [("src/source/stream/stream_follower.cpp", " && !(*again && table->is_following())", "")]),
     ("source/stream", "another_servers_positions_are_believed", "changes of a log that begins again are taken for seen, and rows hidden",
      [("src/source/stream/seen_changes.cpp", "      return Kind::unknown;\n    }\n  }", "      return Kind::again;\n    }\n  }")]),
     ("source/stream", "forgotten_changes_of_a_large_commit_are_new", "changes of a large transaction are applied twice, out of order",

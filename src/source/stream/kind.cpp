@@ -160,6 +160,25 @@ debezium::Connector connector_of(StreamConnector connector) {
 static_assert(static_cast<int>(debezium::Connector::oracle) ==
               static_cast<int>(StreamConnector::oracle));
 
+// Error: why the table cannot be followed.
+std::expected<void, std::string> add_plan(const Target& target,
+                                          const std::string& table,
+                                          const config::DebeziumSource& settings,
+                                          FollowerSettings& plans) {
+  TablePlan plan = TRY(plan_of(target, table, settings, plans.wanted.tables));
+  if (settings.connector == StreamConnector::sqlserver &&
+      plans.wanted.tables[plan.wanted].database != plans.wanted.tables.front().database) {
+    return std::unexpected(
+        "is of another database than other tables of this source, and each has a log of its own: "
+        "use a source for each");
+  }
+  plan.topic =
+      place_of(plans.topics,
+               settings.stream.empty() ? settings.topic_prefix + "." + table : settings.stream);
+  plans.plans.push_back(std::move(plan));
+  return {};
+}
+
 std::expected<FollowerSettings, std::vector<Refusal>> plans_of(const config::Source& source,
                                                                std::span<const Target> targets) {
   const config::DebeziumSource& settings = own(source);
@@ -171,23 +190,10 @@ std::expected<FollowerSettings, std::vector<Refusal>> plans_of(const config::Sou
   std::vector<Refusal> refusals;
   for (const Target& target : targets) {
     for (const std::string& table : target.settings.source.tables) {
-      auto plan = plan_of(target, table, settings, plans.wanted.tables);
-      if (!plan) {
+      if (auto added = add_plan(target, table, settings, plans); !added) {
         refusals.push_back(
-            {.ns = target.settings.name, .table = table, .what = std::move(plan.error())});
-        continue;
+            {.ns = target.settings.name, .table = table, .what = std::move(added.error())});
       }
-      if (settings.connector == StreamConnector::sqlserver &&
-          plans.wanted.tables[plan->wanted].database != plans.wanted.tables.front().database) {
-        refusals.push_back({.ns = target.settings.name,
-                            .table = table,
-                            .what = "is of another database than other tables of this source, and "
-                                    "each has a log of its own: use a source for each"});
-      }
-      plan->topic =
-          place_of(plans.topics,
-                   settings.stream.empty() ? settings.topic_prefix + "." + table : settings.stream);
-      plans.plans.push_back(*std::move(plan));
     }
     if (target.settings.consistency == config::Consistency::strict) {
       refusals.push_back({.ns = target.settings.name,
@@ -245,14 +251,11 @@ std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& maki
     plans.file = making.storage.directory->position_path(making.settings.name);
     plans.keep_every = making.storage.checkpoint_every;
   }
+  plans.asking = making.asking(std::chrono::milliseconds(kPollsPerMaxLag));
   auto reader = reader_of(making, plans.topics);
-  return SourceParts{.follower = std::make_unique<StreamFollower>(
-                         std::move(reader),
-                         std::move(plans),
-                         making.feeds(),
-                         making.clock,
-                         making.observer,
-                         making.asking(std::chrono::milliseconds(kPollsPerMaxLag)))};
+  return SourceParts{
+      .follower = std::make_unique<StreamFollower>(
+          std::move(reader), std::move(plans), making.feeds(), making.clock, making.observer)};
 }
 
 std::expected<std::vector<TableSize>, std::string> count_rows(const config::Source& /*settings*/,

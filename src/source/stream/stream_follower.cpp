@@ -61,10 +61,9 @@ StreamFollower::StreamFollower(std::unique_ptr<Reader> reader,
                                FollowerSettings settings,
                                Feeds feeds,
                                Clock clock,
-                               Observer& observer,
-                               Asking asking)
+                               Observer& observer)
     : LookingFollower(
-          std::move(feeds), std::move(clock), asking, Backoff(kBackoffMin, kBackoffMax)),
+          std::move(feeds), std::move(clock), settings.asking, Backoff(kBackoffMin, kBackoffMax)),
       reader_(std::move(reader)),
       settings_(std::move(settings)),
       decoder_(settings_.wanted),
@@ -249,37 +248,43 @@ void StreamFollower::take(Channel& channel, const Change& change) {
   }
   if (change.snapshot == Snapshot::no) {
     note_commit(change);
-    is_streaming_ = counts_commits_;
-    database_ = change.name.database;
-    if (change.position && change.origin != nullptr) {
-      if (!last_ || last_->origin != *change.origin) {
-        last_ = {.origin = *change.origin, .position = {}};
-      }
-      last_->position = *change.position;
-    }
+    note_place(change);
   }
-  if (!is_row) {
-    return;
-  }
-  if (change.origin->connector != settings_.connector) {
+  if (is_row && change.origin->connector == settings_.connector) {
+    take_row(channel, change);
+  } else if (is_row) {
     doubt(channel,
           {fmt::format("the messages are of the connector {}, not {}",
                        name_of(change.origin->connector),
                        name_of(settings_.connector))});
-    return;
   }
-  bool is_again = false;
+}
+
+void StreamFollower::note_place(const Change& change) {
+  is_streaming_ = counts_commits_;
+  database_ = change.name.database;
+  if (change.position && change.origin != nullptr) {
+    if (!last_ || last_->origin != *change.origin) {
+      last_ = {.origin = *change.origin, .position = {}};
+    }
+    last_->position = *change.position;
+  }
+}
+
+// Nothing: nobody knows; its tables are in doubt.
+std::optional<bool> StreamFollower::is_again(Channel& channel, const Change& change) {
   if (change.snapshot == Snapshot::no) {
     const auto kind = channel.seen.add(change);
-    is_again = kind == SeenChanges::Kind::again;
     if (kind == SeenChanges::Kind::unknown && !channel.may_lack_messages) {
       channel.seen.forget();
       must_begin_anew_ = has_whole_topics();
       doubt(channel,
             {"the stream went back to a change that the guard has not seen, as of another server"});
-      return;
+      return std::nullopt;
     }
-  } else if (change.snapshot != Snapshot::incremental) {
+    return kind == SeenChanges::Kind::again;
+  }
+  if (change.snapshot != Snapshot::incremental) {
     forget_commits();  // it may be of an earlier time
     if (!channel.seen.snapshot_at(change)) {
       must_begin_anew_ = has_whole_topics() && !channel.may_lack_messages;
@@ -288,8 +293,16 @@ void StreamFollower::take(Channel& channel, const Change& change) {
       }
     }
   }
+  return false;
+}
+
+void StreamFollower::take_row(Channel& channel, const Change& change) {
+  const std::optional<bool> again = is_again(channel, change);
+  if (!again) {
+    return;
+  }
   for (StreamedTable* const table : channel.tables) {
-    if (table->plan().wanted == *change.table && !(is_again && table->is_following())) {
+    if (table->plan().wanted == *change.table && !(*again && table->is_following())) {
       if (const auto taken = table->take(change, channel.number); !taken) {
         doubt(channel, *table, taken.error());
       }
@@ -510,10 +523,32 @@ void StreamFollower::restore() {
   auto kept = KeptStreams::read(settings_.file, digest_.secret().id());
   if (!kept) {
     observer_.on_trouble(name, kept.error());
-  } else if (*kept && !go_on(**kept)) {
+    return;
+  }
+  std::optional<KeptStreams>& found = *kept;
+  if (found && !go_on(*found)) {
     observer_.on_trouble(name, settings_.file + kPlaceUnreadable);
     begin_anew("reading the streams");
   }
+}
+
+// True: nothing was left out any more.
+bool StreamFollower::leave_whole_tables(std::vector<const KeptStreams::Channel*>& channels,
+                                        std::vector<KeptStreams::Table*>& tables) const {
+  bool is_settled = true;
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    const auto& numbers = numbers_[tables_[i].plan().topic];
+    const auto lacks = [&channels](std::size_t number) { return channels[number] == nullptr; };
+    if (tables[i] != nullptr && std::ranges::none_of(numbers, lacks)) {
+      continue;
+    }
+    is_settled = is_settled && tables[i] == nullptr && std::ranges::all_of(numbers, lacks);
+    tables[i] = nullptr;
+    for (const std::size_t number : numbers) {
+      channels[number] = nullptr;
+    }
+  }
+  return is_settled;
 }
 
 // Tables of which something else is kept, or not all channels, are read anew, and so are all that
@@ -533,20 +568,7 @@ bool StreamFollower::go_on(KeptStreams& kept) {
         std::ranges::find(kept.tables, table.plan().definition, &KeptStreams::Table::definition);
     tables.push_back(found == kept.tables.end() ? nullptr : &*found);
   }
-  for (bool is_settled = false; !is_settled;) {
-    is_settled = true;
-    for (std::size_t i = 0; i < tables_.size(); ++i) {
-      const auto& numbers = numbers_[tables_[i].plan().topic];
-      const auto lacks = [&channels](std::size_t number) { return channels[number] == nullptr; };
-      if (tables[i] != nullptr && std::ranges::none_of(numbers, lacks)) {
-        continue;
-      }
-      is_settled = is_settled && tables[i] == nullptr && std::ranges::all_of(numbers, lacks);
-      tables[i] = nullptr;
-      for (const std::size_t number : numbers) {
-        channels[number] = nullptr;
-      }
-    }
+  while (!leave_whole_tables(channels, tables)) {
   }
   for (std::size_t i = 0; i < channels_.size(); ++i) {
     if (channels[i] == nullptr) {

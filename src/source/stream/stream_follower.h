@@ -53,6 +53,7 @@ struct FollowerSettings {
   std::function<std::chrono::system_clock::time_point()> wall_clock;
   std::string file;  // for what is kept; empty: nothing is
   std::chrono::nanoseconds keep_every;
+  Asking asking{};
   std::string signal_key{};  // topic.prefix; empty: no signals are sent
 };
 
@@ -75,8 +76,7 @@ class StreamFollower final : public LookingFollower {
                  FollowerSettings settings,
                  Feeds feeds,
                  Clock clock,
-                 Observer& observer,
-                 Asking asking = {});
+                 Observer& observer);
 
   void finish() override;
 
@@ -101,6 +101,9 @@ class StreamFollower final : public LookingFollower {
   bool read(std::size_t number);
   void take(Channel& channel, const Entry& entry);
   void take(Channel& channel, const Change& change);
+  void note_place(const Change& change);
+  void take_row(Channel& channel, const Change& change);
+  std::optional<bool> is_again(Channel& channel, const Change& change);
   void take(const debezium::Notification& notification);
   void doubt(const Channel& channel, const debezium::Refusal& refusal);
   void doubt(const Channel& channel, StreamedTable& table, std::string_view why);
@@ -115,6 +118,8 @@ class StreamFollower final : public LookingFollower {
   void keep();
   void restore();
   bool go_on(KeptStreams& kept);
+  bool leave_whole_tables(std::vector<const KeptStreams::Channel*>& channels,
+                          std::vector<KeptStreams::Table*>& tables) const;
 
   std::unique_ptr<Reader> reader_;
   FollowerSettings settings_;
