@@ -302,7 +302,7 @@ void StreamFollower::take_row(Channel& channel, const Change& change) {
     return;
   }
   for (StreamedTable* const table : channel.tables) {
-    if (table->plan().wanted == *change.table && !(*again && table->is_following())) {
+    if (table->plan().wanted == change.table && !(*again && table->is_following())) {
       if (const auto taken = table->take(change, channel.number); !taken) {
         doubt(channel, *table, taken.error());
       }
