@@ -36,7 +36,7 @@ constexpr std::chrono::nanoseconds kPollMost = std::chrono::milliseconds(100);
 constexpr int kPollsPerMaxLag = 10;
 constexpr std::size_t kStreamsListed = 1024;
 constexpr std::string_view kRightsToList = "+scan +xread +xinfo|stream +multi +exec";
-// Measured with the default false_positive_rate: filter and exact counts.
+// Rows and exact counts, by their headers; the filter, with the default false_positive_rate.
 constexpr std::string_view kWhyUnknown =
     "tables whose rows are known when Debezium's snapshot has been read: allow for 33 to 58 bytes "
     "a row, and 20 more while a filter grows";

@@ -370,19 +370,25 @@ void StreamFollower::doubt(const Channel& channel, StreamedTable& table, std::st
 }
 
 void StreamFollower::note_commit(const Change& change) {
-  const auto since_1970 = text::number_of<std::int64_t>(change.source_ms);
-  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
-      settings_.wall_clock().time_since_epoch());
+  if (!counts_commits_) {
+    return;
+  }
   const bool is_ours = change.origin != nullptr && change.origin->server == settings_.server &&
                        change.origin->connector == settings_.connector;
   // Each database of SQL Server's has a log of its own (kind.cpp).
   const bool is_of_this_log = settings_.connector != debezium::Connector::sqlserver ||
                               change.name.database == settings_.wanted.tables.front().database;
-  if (since_1970 && *since_1970 >= 0 && counts_commits_ && is_ours && is_of_this_log) {
-    const auto at = std::min(std::chrono::milliseconds(*since_1970), now);
-    if (!committed_ || committed_->at < at) {
-      committed_ = {.at = at, .round = rounds_, .heard = clock_()};
-    }
+  const auto since_1970 = text::number_of<std::int64_t>(change.source_ms);
+  const std::chrono::milliseconds told(since_1970.value_or(-1));
+  if (!is_ours || !is_of_this_log || told < std::chrono::milliseconds::zero() ||
+      (committed_ && told <= committed_->at)) {
+    return;
+  }
+  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+      settings_.wall_clock().time_since_epoch());
+  const auto at = std::min(told, now);
+  if (!committed_ || committed_->at < at) {
+    committed_ = {.at = at, .round = rounds_, .heard = clock_()};
   }
 }
 
@@ -436,7 +442,7 @@ void StreamFollower::ask_for_snapshots(TimePoint now) {
   }
   is_streaming_ = !sent;
   if (!sent) {
-    observer_.on_trouble(feeds_.front().target().settings.source.from, sent.error());
+    report_trouble(sent.error());
   }
 }
 
@@ -484,9 +490,13 @@ void StreamFollower::finish() {
     try {
       keep();
     } catch (const std::exception& trouble) {
-      observer_.on_trouble(feeds_.front().target().settings.source.from, trouble.what());
+      report_trouble(trouble.what());
     }
   }
+}
+
+void StreamFollower::report_trouble(std::string_view what) {
+  observer_.on_trouble(feeds_.front().target().settings.source.from, what);
 }
 
 void StreamFollower::keep_if_due(TimePoint now) {
@@ -502,32 +512,30 @@ void StreamFollower::keep() {
     return;
   }
   std::vector<KeptStreams::Channel> kept;
-  for (std::size_t topic = 0; topic < numbers_.size(); ++topic) {
-    for (std::size_t i = 0; i < numbers_[topic].size(); ++i) {
-      const std::size_t number = numbers_[topic][i];
-      kept.push_back(
-          {.topic = settings_.topics[topic], .partition = i, .place = reader_->place(number)});
-      channels_[number].seen.put(kept.back().seen);
-    }
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    const Channel& channel = channels_[i];
+    kept.push_back({.topic = settings_.topics[channel.topic],
+                    .partition = channel.number,
+                    .place = reader_->place(i)});
+    channel.seen.put(kept.back().seen);
   }
   const auto done = keep_streams(settings_.file, digest_.secret().id(), kept, tables_);
   if (done) {
     has_changed_ = false;
   } else {
-    observer_.on_trouble(feeds_.front().target().settings.source.from, done.error());
+    report_trouble(done.error());
   }
 }
 
 void StreamFollower::restore() {
-  const std::string& name = feeds_.front().target().settings.source.from;
   auto kept = KeptStreams::read(settings_.file, digest_.secret().id());
   if (!kept) {
-    observer_.on_trouble(name, kept.error());
+    report_trouble(kept.error());
     return;
   }
   std::optional<KeptStreams>& found = *kept;
   if (found && !go_on(*found)) {
-    observer_.on_trouble(name, settings_.file + kPlaceUnreadable);
+    report_trouble(settings_.file + kPlaceUnreadable);
     begin_anew("reading the streams");
   }
 }

@@ -114,6 +114,7 @@ class StreamFollower final : public LookingFollower {
   std::string collection_of(const debezium::Table& table) const;
   void prove(TimePoint began);
   void begin_anew(std::string_view why);
+  void report_trouble(std::string_view what);
   void keep_if_due(TimePoint now);
   void keep();
   void restore();

@@ -10,16 +10,16 @@
 // That no row is missing:
 //   since     its rows are known from a moment on, without a gap: from the channels' beginnings, or
 //             from when something was not understood. Everything since is taken.
-//   begun     a snapshot has begun since: its first row says so, or Debezium does. Read from the
-//             beginnings, nothing needs to have begun.
-//   ended     its last row, or Debezium, says so;
+//   begun     a snapshot has begun since: its first row says so, or Debezium does;
+//   ended     its last row, or Debezium, says so, and no fewer rows have come than Debezium read;
 //   following and all channels have been read to their ends behind that.
 // A row is known by the channel, too: if a topic gets more partitions, what an older one says of a
 // row does not undo what a newer one says, but stays beside it.
 // With several channels, what comes in one of them may be later than what comes in another: begun
-// counts only if all had been read to their ends once since. Without any there is no such table
-// yet. Read whole from the beginnings of topics of which the operator says that they have every
-// row, it needs no snapshot.
+// counts only if all had been read to their ends twice since (the first time may have begun
+// before), or were read from their beginnings. Without any there is no such table yet. Read whole
+// from the beginnings of topics of which the operator says that they have every row, it needs no
+// snapshot.
 //
 // What has gone is erased when all that was committed with it is in the filter, whatever channel it
 // came by: of a row that gets another primary key, Debezium tells as of two, and none of its keys
@@ -97,8 +97,7 @@ class StreamedTable {
   void begin_anew(std::size_t channels, std::string_view why);
   // But something had been taken out in front.
   void lacks_beginning();
-  // An error: what it is to doubt().
-  // `channel`: which of its own.
+  // `channel`: which of its own. An error: what it is to doubt().
   std::expected<void, std::string> take(const Change& change, std::size_t channel);
   // As Debezium's notifications say, of this one and then of all. `id`: an incremental snapshot's.
   bool snapshot_begins(std::string_view id);  // false: too early to count
