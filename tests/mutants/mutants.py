@@ -733,7 +733,7 @@ MUTANTS = [
     ("source/stream", "snapshots_that_had_begun_count", "rows that were read before a doubt are hidden",
      [("src/source/stream/streamed_table.cpp", "  if (has_caught_up()) {\n    has_begun_", "  if (channels_ > 0) {\n    has_begun_")]),
     ("source/stream", "an_earlier_scan_counts", "a table counts as read by a snapshot that did not read it",
-     [("src/source/stream/streamed_table.cpp", "  scanned_.reset();  // by one that was broken off\n", "")]),
+     [("src/source/stream/streamed_table.cpp", "  notified_.scan.reset();  // of one that was broken off\n", "")]),
     ("source/stream", "an_earlier_snapshots_end_counts", "rows are hidden while another snapshot is read",
      [("src/source/stream/streamed_table.cpp", "    if (ms >= first_row_ms_) {", "    if (ms >= 0) {")]),
     ("source/stream", "rows_of_earlier_snapshots_stay", "keys of rows that are gone pass for good",

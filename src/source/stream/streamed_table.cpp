@@ -48,8 +48,7 @@ void StreamedTable::lacks_beginning() {
     is_from_beginning_ = has_begun_ = false;
     is_within_snapshot_ = true;
     ended_ = Ended::no;  // as notifications said, that were read before
-    scanned_.reset();
-    completed_ms_.reset();
+    notified_ = {};
     feed_->report(State::loading,
                   "waiting for a snapshot: the stream's first entries had been removed");
   }
@@ -80,11 +79,10 @@ void StreamedTable::forget_rows() {
   torn_until_ = {};
   is_from_beginning_ = has_begun_ = is_following_ = is_in_doubt_ = false;
   caught_up_ = 0;
-  snapshot_rows_ = rows_needed_ = 0;
+  snapshot_rows_ = 0;
   ended_ = Ended::no;
   begun_id_.clear();
-  scanned_.reset();
-  completed_ms_.reset();
+  notified_ = {};
   first_row_ms_ = 0;
   is_within_snapshot_ = true;
   feed_->expire();
@@ -92,7 +90,7 @@ void StreamedTable::forget_rows() {
 }
 
 bool StreamedTable::snapshot_begins(std::string_view id) {
-  scanned_.reset();  // by one that was broken off
+  notified_.scan.reset();  // of one that was broken off
   if (has_caught_up()) {
     has_begun_ = true;
     begun_id_ = id;
@@ -103,14 +101,15 @@ bool StreamedTable::snapshot_begins(std::string_view id) {
 // One that had begun before may have read this table before.
 void StreamedTable::scan_ends(std::string_view id, std::uint64_t rows) {
   if (is_from_beginning_ || (has_begun_ && begun_id_ == id)) {
-    scanned_ = id;
-    rows_needed_ = id.empty() ? rows : std::min<std::uint64_t>(rows, 1);  // some have changed since
+    notified_.scan = id;
+    notified_.rows_needed =
+        id.empty() ? rows : std::min<std::uint64_t>(rows, 1);  // some have changed since
   }
 }
 
 void StreamedTable::snapshot_ends(std::string_view id, std::int64_t ms) {
-  if (scanned_ == id) {
-    completed_ms_ = ms;
+  if (notified_.scan == id) {
+    notified_.ended_ms = ms;
     has_begun_ = true;
     if (ms >= first_row_ms_) {
       end();
@@ -139,18 +138,15 @@ void StreamedTable::note_snapshot(const Change& change) {
     has_begun_ = has_begun_ || has_caught_up();
     return;
   }
-  const auto scanned = scanned_;
-  const auto completed_ms = completed_ms_;
-  const auto rows_needed = rows_needed_;
   const bool is_within = is_within_snapshot_;
+  Notified notified = std::exchange(notified_, {});
   forget_rows();
   is_within_snapshot_ = is_within;
   has_begun_ = true;
   first_row_ms_ = text::number_of<std::int64_t>(change.connector_ms).value_or(kNever);
-  scanned_ = scanned;
-  rows_needed_ = rows_needed;
-  if (completed_ms) {
-    snapshot_ends(scanned.value_or(""), *completed_ms);
+  notified_ = std::move(notified);
+  if (const auto ended_ms = std::exchange(notified_.ended_ms, std::nullopt)) {
+    snapshot_ends(notified_.scan.value_or(""), *ended_ms);
   }
   feed_->report(State::loading, "reading a snapshot");
 }
@@ -273,7 +269,7 @@ std::expected<std::optional<std::string_view>, std::string> StreamedTable::value
 void StreamedTable::caught_up(bool is_replaying) {
   ++rounds_;
   caught_up_ = static_cast<std::uint8_t>(std::min(caught_up_ + 1, 2));
-  if (is_following_ || is_replaying || channels_ == 0 || snapshot_rows_ < rows_needed_ ||
+  if (is_following_ || is_replaying || channels_ == 0 || snapshot_rows_ < notified_.rows_needed ||
       (ended_ != Ended::before && !(plan_.is_whole && is_from_beginning_))) {
     ended_ = ended_ == Ended::just_now ? Ended::before : ended_;
     return;

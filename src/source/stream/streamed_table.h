@@ -104,7 +104,7 @@ class StreamedTable {
   // `rows`: so many were read.
   void scan_ends(std::string_view id, std::uint64_t rows);
   void snapshot_ends(std::string_view id, std::int64_t ms);
-  void forget_scan() { scanned_.reset(); }  // notifications are missing
+  void forget_scan() { notified_.scan.reset(); }  // notifications are missing
   // Everything passes until a snapshot comes. The first reason is told.
   void doubt(std::string_view why);
   // The stream goes back in time, and on from there: so does the table, until a snapshot ends.
@@ -137,6 +137,12 @@ class StreamedTable {
   enum class Ended : std::uint8_t { no, just_now, before };  // the last time of caught_up()
   using Values = std::span<const std::optional<std::string_view>>;
   using Hash = std::optional<std::uint64_t>;  // nothing: no such row, or none that has a key
+  // What notifications have said of a snapshot.
+  struct Notified {
+    std::optional<std::string> scan{};       // has ended: of the snapshot with this id
+    std::optional<std::int64_t> ended_ms{};  // the snapshot, by Debezium's clock
+    std::uint64_t rows_needed = 0;           // to follow the table
+  };
 
   // In the order of the columns; until the next.
   std::expected<Values, std::string> values_of(Row row, std::span<const std::size_t> columns);
@@ -163,11 +169,9 @@ class StreamedTable {
   std::uint8_t caught_up_ = 0;  // how often since, up to 2: the first time may have begun before
   bool has_begun_ = false;
   std::string begun_id_{};
-  std::uint64_t snapshot_rows_ = 0;             // since
-  std::uint64_t rows_needed_ = 0;               // of a snapshot, as notifications say
-  std::optional<std::string> scanned_{};        // by which snapshot
-  std::optional<std::int64_t> completed_ms_{};  // when it was, by Debezium's clock
-  std::int64_t first_row_ms_ = 0;               // likewise, of what is in rows_
+  std::uint64_t snapshot_rows_ = 0;  // since
+  Notified notified_{};
+  std::int64_t first_row_ms_ = 0;  // by Debezium's clock, of what is in rows_
   Ended ended_ = Ended::no;
   // Rows of one may have come, and its last has not: else that is its only one.
   bool is_within_snapshot_ = false;
