@@ -746,6 +746,8 @@ MUTANTS = [
      [("src/source/stream/streamed_table.cpp", "while (!erasures_.empty() && erasures_.front().by.at < covered.at &&\n         erasures_.front().by.round + kRoundsApart <= covered.round)", "while (!erasures_.empty())")]),
     ("source/stream", "restored_tables_are_not_torn", "after a restart the key of a row that gets another primary key is hidden",
      [("src/source/stream/streamed_table.cpp", " && covered.at > torn_until_", "")]),
+    ("source/stream", "restored_tables_are_within_no_snapshot", "rows of a snapshot that were read before a restart are hidden",
+     [("src/source/stream/streamed_table.cpp", "  has_begun_ = true;\n  feed_->live()", "  has_begun_ = true;\n  is_within_snapshot_ = false;\n  feed_->live()")]),
     ("source/stream", "snapshots_of_an_earlier_time_change_nothing", "rows of changes behind one that come again are hidden",
      [("src/source/stream/stream_follower.cpp", "    if (!channel.seen.snapshot_at(change)) {", "    if (!channel.seen.snapshot_at(change) && channels_.empty()) {")]),
     ("source/stream", "commits_before_a_snapshot_count", "a snapshot of an earlier time is believed to be of now",

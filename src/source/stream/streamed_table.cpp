@@ -317,7 +317,6 @@ void StreamedTable::restore(std::size_t channels,
   channels_ = channels;
   rows_ = std::move(rows);
   has_begun_ = true;
-  is_within_snapshot_ = false;
   feed_->live().set_isolated(std::move(isolated));
   is_following_ = publish(rows_.size());
 }

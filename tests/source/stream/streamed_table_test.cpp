@@ -197,6 +197,13 @@ TEST_F(StreamedTableTest, that_was_restored_is_proven_by_what_came_after_its_las
   EXPECT_TRUE(bench.is_fresh());
 }
 
+TEST_F(StreamedTableTest, that_was_restored_may_have_been_in_the_midst_of_a_snapshot) {
+  table->restore(1, {{7, 8}}, {}, {});
+  read("2", Snapshot::last);
+  EXPECT_TRUE(table->is_following()) << "it need not be the snapshot's only row";
+  EXPECT_TRUE(has(2));
+}
+
 TEST_F(StreamedTableTest, tells_the_first_reason_of_a_doubt) {
   table->begin_anew(1, "");
   table->doubt("one");
