@@ -69,7 +69,9 @@ std::optional<Greeting> greeting(const ConnectionState& from, const ConnectionSt
   if (from.reads_replica != to.reads_replica) {
     add(greeting, {to.reads_replica ? "READONLY" : "READWRITE"});
   }
+  const std::size_t others = greeting.replies;
   add_labels(greeting, from.labels, to.labels);
+  greeting.labels = greeting.replies - others;
   return greeting;
 }
 

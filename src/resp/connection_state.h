@@ -46,6 +46,7 @@ struct ConnectionState {
 struct Greeting {
   std::string commands{};
   std::size_t replies = 0;
+  std::size_t labels = 0;  // of these, the last, which tell labels
 };
 
 // What brings a connection from the state `from` into the state `to`. Only a new connection can log

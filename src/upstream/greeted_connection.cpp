@@ -58,6 +58,7 @@ bool GreetedConnection::greet(const resp::ConnectionState& state) {
   if (greeting->replies > 0) {
     connection_->send(greeting->commands);
     owed_ += greeting->replies;
+    labels_ = greeting->labels;
     await_greeting();
   }
   told_ = state;
@@ -224,7 +225,9 @@ bool GreetedConnection::take_greeting(std::string_view& bytes) {
       return false;
     }
     if (piece.ends && framer_.type() == '-') {
-      if (owed_ > 1 || !is_touched_ || !is_refused_to_ping_alone(refusal_)) {
+      const bool is_ping = is_touched_ && owed_ == 1;
+      const bool is_label = !is_ping && owed_ - (is_touched_ ? 1 : 0) <= labels_;
+      if (!is_label && !(is_ping && is_refused_to_ping_alone(refusal_))) {
         return false;
       }
       refusal_.clear();

@@ -18,7 +18,8 @@
 // Threads: its worker's. Lifetimes: as Connection; the owner may change between batches or from
 //   within a call of its own.
 // Errors: a greeting that Redis refuses loses the connection, as does a Redis that is full;
-//   refusal() is its error then. on_upstream_up(): it is connected, and in that state.
+//   refusal() is its error then. Labels may be refused: who may not use CLIENT has them by HELLO.
+//   on_upstream_up(): it is connected, and in that state.
 // Limits: as Connection; kRefusalBytesMax of a refusal are kept.
 #pragma once
 
@@ -104,6 +105,7 @@ class GreetedConnection final : public io::Disposable, Connection::Owner, LoginP
   resp::ReplyFramer framer_;
   std::size_t owed_ = 0;     // replies to the greeting, PING's included
   bool is_touched_ = false;  // the last of them is PING's
+  std::size_t labels_ = 0;   // in front of PING's: to labels
   std::string waiting_;      // for them
   bool finish_is_due_ = false;
   bool is_new_ = true;       // Redis has not said anything on it yet

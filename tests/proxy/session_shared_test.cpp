@@ -179,6 +179,21 @@ TEST_F(SharedSession, a_lease_is_told_what_the_client_has_been_called) {
   EXPECT_EQ(got(a), "+OK\r\n$3\r\nweb\r\n");
 }
 
+// HELLO SETNAME takes no right to CLIENT.
+TEST_F(SharedSession, who_may_not_be_called_anything_on_a_lease_has_its_commands_carried_out) {
+  const auto a = connect();
+  const auto b = connect();
+  send(a, command("CLIENT SETNAME web"));
+  redis_sends(0, kOk);
+  (void)redis_got(0);
+  send(b, command("CLIENT GETNAME"));
+  (void)redis_got(0);
+  redis_sends(0, "-NOPERM this user has no permissions to run 'client|setname'\r\n");
+  EXPECT_EQ(redis_got(0), command("CLIENT GETNAME"));
+  redis_sends(0, "$3\r\nweb\r\n");
+  EXPECT_EQ(got(b), "$3\r\nweb\r\n");
+}
+
 // Behind a refused login Redis would run them as its default user.
 TEST_F(SharedSession, commands_wait_until_their_connection_has_been_logged_in) {
   const auto a = connect();

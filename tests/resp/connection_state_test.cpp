@@ -29,6 +29,7 @@ TEST(Greeting, says_all_that_differs_in_as_few_commands_as_replies) {
             "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$3\r\nweb\r\n"
             "*4\r\n$6\r\nCLIENT\r\n$7\r\nSETINFO\r\n$8\r\nLIB-NAME\r\n$3\r\nlib\r\n");
   EXPECT_EQ(greeting->replies, 4U);
+  EXPECT_EQ(greeting->labels, 2U);
 }
 
 TEST(Greeting, logs_in_by_the_form_that_was_used) {
