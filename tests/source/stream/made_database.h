@@ -62,7 +62,9 @@ class MadeDatabase {
   void reset_log() {
     next_pos_ = kStep;
     commit_ = 0;
+    first_ = log.size();
   }
+  std::size_t first() const { return first_; }  // since the log began
   std::uint64_t pos() const { return next_pos_; }
 
   Rows rows_at(std::size_t length) const {
@@ -99,6 +101,7 @@ class MadeDatabase {
 
   std::uint64_t next_pos_ = kStep;
   std::uint64_t commit_ = 0;
+  std::size_t first_ = 0;
 };
 
 }  // namespace cuckooguard::source::stream
