@@ -2,6 +2,7 @@
 // everything that restarts, compaction and trimming do to it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -405,6 +406,10 @@ class MadeReader final : public Reader {
     return batch;
   }
   void begin_anew(std::size_t channel) override { states_[channel] = {}; }
+  // Else it does not notice what is lost.
+  bool has_read_all() const {
+    return std::ranges::all_of(states_, [](const State& state) { return state.lost.has_value(); });
+  }
   std::expected<Channels, std::string> channels() override { return debezium_.numbers; }
   std::string place(std::size_t channel) const override {
     const State& state = states_[channel];

@@ -192,7 +192,7 @@ class World {
           debezium.compact();
         } else if (random.one_in(2)) {
           debezium.trim();
-        } else if (random.one_in(2)) {
+        } else if (random.one_in(2) && reader->has_read_all()) {
           debezium.lose();
           has_lost = true;
         }
