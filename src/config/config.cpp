@@ -14,6 +14,11 @@ bool SourceTable::is_one_table() const {
   return tables.size() <= 1 && (tables.empty() || !is_table_pattern(tables.front()));
 }
 
+const std::string& SourceTable::column_of(const std::string& placeholder) const {
+  const auto column = columns.find(placeholder);
+  return column == columns.end() ? placeholder : column->second;
+}
+
 std::string Address::text() const {
   if (is_unix()) {
     return "unix:" + unix_path;

@@ -261,6 +261,7 @@ struct SourceTable {
 
   // One and the same for good: neither a list nor a pattern.
   bool is_one_table() const;
+  const std::string& column_of(const std::string& placeholder) const;  // or the placeholder
   bool operator==(const SourceTable&) const = default;
 };
 

@@ -122,9 +122,7 @@ std::expected<FieldPlaces, std::string> field_places(const Target& target,
   }
   FieldPlaces places;
   for (const std::string& placeholder : placeholders) {
-    const auto renamed = settings.columns.find(placeholder);
-    places.identity.push_back(
-        TRY(place_of(*header, renamed == settings.columns.end() ? placeholder : renamed->second)));
+    places.identity.push_back(TRY(place_of(*header, settings.column_of(placeholder))));
   }
   for (const std::string& column : settings.where.columns()) {
     const auto place = place_of(*header, column);

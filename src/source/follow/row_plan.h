@@ -56,10 +56,8 @@ std::expected<void, std::string> choose_identity(Table& table,
                                                  char quote,
                                                  const ColumnNamed& column_named) {
   const auto placeholders = target.keyspace.templates(target.ns).front().placeholders();
-  const auto& renamed = target.settings.source.columns;
   for (const std::string& name : target.keyspace.identity_columns(target.ns)) {
-    const auto found = renamed.find(name);
-    const auto place = TRY(column_named(found == renamed.end() ? name : found->second));
+    const auto place = TRY(column_named(target.settings.source.column_of(name)));
     const auto& column = table.columns[place];
     const auto placeholder = std::ranges::find(placeholders, name, &keyspace::Placeholder::name);
     if (auto why = unreadable(column)) {

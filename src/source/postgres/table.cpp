@@ -443,10 +443,8 @@ class Planner {
   }
 
   Planned<void> find_needed_names() {
-    const auto& renamed = target_.settings.source.columns;
     for (const std::string& name : target_.keyspace.identity_columns(target_.ns)) {
-      const auto found = renamed.find(name);
-      needed_names_.insert(found == renamed.end() ? name : found->second);
+      needed_names_.insert(target_.settings.source.column_of(name));
     }
     const auto& condition = target_.settings.source.where.columns();
     needed_names_.insert(condition.begin(), condition.end());

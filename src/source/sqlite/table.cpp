@@ -205,10 +205,8 @@ Planned<const Column*> column_named(const std::vector<Column>& columns,
 }
 
 Planned<const Column*> choose_column(const Selection& from, const std::string& placeholder) {
-  const auto& names = from.target.settings.source.columns;
-  const auto renamed = names.find(placeholder);
-  const std::string& wanted = renamed == names.end() ? placeholder : renamed->second;
-  auto column = column_named(from.columns, from.table, wanted);
+  auto column =
+      column_named(from.columns, from.table, from.target.settings.source.column_of(placeholder));
   if (column) {
     if (auto why = ambiguous(**column, placeholder_named(from.target, placeholder))) {
       return std::unexpected(*std::move(why));

@@ -121,8 +121,7 @@ std::expected<TablePlan, std::string> plan_of(const Target& target,
   const config::SourceTable& source = target.settings.source;
   std::string definition = published_definition(target) + table;
   for (const std::string& name : target.keyspace.identity_columns(target.ns)) {
-    const auto renamed = source.columns.find(name);
-    const std::string& column = renamed == source.columns.end() ? name : renamed->second;
+    const std::string& column = source.column_of(name);
     const std::size_t place = place_of(columns, column, &debezium::Column::name);
     const auto placeholder = std::ranges::find(placeholders, name, &keyspace::Placeholder::name);
     columns[place].placeholders.push_back(placeholder->type);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "source/bench.h"
 
@@ -18,7 +19,7 @@ constexpr std::uint64_t kSecret = 7;
 class KeptStreamsTest : public testing::Test {
  public:
   KeptStreamsTest()
-      : path(testing::TempDir() + "kept-streams-test.position"),
+      : path(testing::TempDir() + "kept-streams-" + std::to_string(::getpid()) + ".position"),
         feeds(bench.feeds()),
         tables{{feeds.front(),
                 {.definition = 11},

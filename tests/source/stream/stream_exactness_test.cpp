@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "made_log.h"
 #include "simulation/seeds.h"
@@ -53,7 +54,7 @@ class World {
         secret(filter::random_secret()),
         database(kTables.size()),
         debezium(database, kTables, random, layout_of(random), random.one_in(2)),
-        file(folder() + "kept-" + std::to_string(seed) + ".position") {
+        file(folder() + "kept-" + std::to_string(::getpid()) + ".position") {
     std::filesystem::remove(file);
     came_ms.resize(kTables.size());
     if (!debezium.layout.is_compacted) {
