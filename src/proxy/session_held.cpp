@@ -66,10 +66,15 @@ bool Session::take_own_command(const guard::OwnCommands::Served& served, std::st
 
 // False: what is at hand is held.
 bool Session::ask_redis(guard::OwnDecision decision) {
-  if (waits_for_promises() || !may_leave(worker_.guard.ask(decision.instead, state_, now_))) {
+  const guard::Question question = worker_.guard.ask(decision.instead, state_, now_);
+  if (waits_for_promises() || !may_leave(question)) {
     return false;
   }
   let_go();
+  // What it writes (DEL) is learned as of any other command.
+  const bool awaits_reply =
+      question.command.role == redis::Role::write && worker_.guard.decide(question, 0).awaits_reply;
+  join_loads();
   order_.ask({.reply =
                   [this, reply = std::move(decision.asked.reply)](std::string_view redis,
                                                                   std::string& out) {
@@ -80,6 +85,9 @@ bool Session::ask_redis(guard::OwnDecision decision) {
                     return promise;
                   },
               .takes_errors = decision.asked.takes_errors});
+  if (awaits_reply) {
+    state_.writes()->await(order_.last_expected());
+  }
   std::string bytes;
   resp::append_command(bytes, decision.instead);
   forward(bytes);

@@ -238,6 +238,20 @@ TEST_F(SessionPromises, of_any_filter_wait_for_what_redis_says) {
   EXPECT_EQ(redis_.read(), kAsks);
 }
 
+// Its row may have been inserted just before.
+TEST_F(SessionPromises, let_a_key_pass_that_was_deleted_together_with_a_filter) {
+  connect_both();
+  client_says(kAbsentGet);
+  EXPECT_EQ(client_.read(), kNil);
+  client_says(command({"DEL", "bf:a", "user:999"}));
+  EXPECT_EQ(redis_.read(), command({"DEL", "user:999"}));
+  redis_says(":0\r\n");
+  store_does(1);
+  EXPECT_EQ(client_.read(), ":1\r\n");
+  client_says(kAbsentGet);
+  EXPECT_EQ(redis_.read(), kAbsentGet);
+}
+
 TEST_F(SessionPromises, of_a_new_filter_are_kept_for_a_client_that_sends_no_more) {
   connect_both();
   client_says(kAddNew);
