@@ -30,9 +30,10 @@ bool may_share_a_key(const RoutedPart& one, const RoutedPart& other) {
   if (one.command.empty() || other.command.empty()) {
     return true;
   }
-  const std::vector<std::string> keys = keys_of(one.command);
+  std::vector<std::string> keys = keys_of(one.command);
+  std::ranges::sort(keys);
   return std::ranges::any_of(keys_of(other.command), [&](const std::string& key) {
-    return std::ranges::find(keys, key) != keys.end();
+    return std::ranges::binary_search(keys, key);
   });
 }
 

@@ -1,6 +1,7 @@
 // The routing endpoint against nodes that say what the test says.
 #include "routing/routed_transport.h"
 
+#include <ctime>
 #include <map>
 #include <memory>
 #include <string>
@@ -125,6 +126,25 @@ TEST_F(RoutedTransportTest, a_command_that_a_later_one_of_its_key_has_overtaken_
   say(kA, kAsk + "+OK\r\n");  // it moves no more
   EXPECT_EQ(at(kB), "");
   EXPECT_EQ(got(), std::string(kOvertaken) + "+OK\r\n");
+}
+
+// Each with each other one would take seconds, for which all others wait.
+TEST_F(RoutedTransportTest, many_keys_are_compared_in_no_time) {
+  constexpr int kCommands = 14;
+  for (int i = 0; i < kCommands; ++i) {
+    std::vector<std::string> words{"EXISTS"};
+    for (int k = 0; k < 4000; ++k) {
+      words.push_back("{b}" + std::to_string(i) + "." + std::to_string(k));
+    }
+    send_bytes(command(words));
+  }
+  std::string replies;
+  for (int i = 0; i < kCommands; ++i) {
+    replies += i < kCommands / 2 ? kAsk : ":4000\r\n";
+  }
+  const auto begun = std::clock();
+  say(kA, replies);
+  EXPECT_LT(std::clock() - begun, CLOCKS_PER_SEC);
 }
 
 TEST_F(RoutedTransportTest, one_of_another_key_is_run_behind_it) {
