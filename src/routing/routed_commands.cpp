@@ -192,6 +192,9 @@ void RoutedTransport::look_after_home() {
     const auto fired = std::move(look_);
     if (state_ == State::connecting && tried_ + 1 < worker_.routes.masters().size()) {
       lose_home();
+    } else if (state_ == State::up && barrier_ && barrier_->kind == Alone::others_told) {
+      look_after_home();
+      leave_untold();
     } else if (state_ == State::up && owes_for_any(home_)) {
       if (home_->is_silent() && large_.link == nullptr) {
         leave_home();

@@ -174,17 +174,27 @@ void RoutedTransport::look_at_clock(std::chrono::milliseconds pause) {
   });
 }
 
-// What is still to come of it is nobody's.
+// What is still to come of it is nobody's. Whoever owes nothing else is left: what any node could
+// do must not wait there.
 void RoutedTransport::give_up(std::uint64_t number) {
+  entry(number).awaited = 0;
+  entry(number).refusal = kSilentNode;
+  std::vector<NodeLink*> left;
   for (const auto& link : links_) {
     for (RoutedPart& part : link->owed) {
       if (part.reply == RoutedPart::Reply::of_client && part.entry == number) {
         part.reply = RoutedPart::Reply::unread;
       }
     }
+    const bool owes_nobody = std::ranges::all_of(
+        link->owed, [](const RoutedPart& part) { return part.reply == RoutedPart::Reply::unread; });
+    if (!link->owed.empty() && owes_nobody && !has_state_on(*link)) {
+      left.push_back(link.get());
+    }
   }
-  entry(number).awaited = 0;
-  entry(number).refusal = kSilentNode;
+  for (NodeLink* const link : left) {
+    drop(*link);
+  }
 }
 
 }  // namespace cuckooguard::routing

@@ -399,7 +399,7 @@ void RoutedTransport::tell_others(const NodeLink& told, const resp::ConnectionSt
       left.push_back(link.get());
       continue;
     }
-    link->send(greeting->commands, {.replies = greeting->replies});
+    link->send(greeting->commands, {.is_prompt = true, .replies = greeting->replies});
     link->owed.insert(
         link->owed.end(), greeting->replies, {.reply = RoutedPart::Reply::must_be_ok});
     awaited += greeting->replies;
@@ -409,6 +409,25 @@ void RoutedTransport::tell_others(const NodeLink& told, const resp::ConnectionSt
   }
   if (awaited > 0) {
     barrier_ = Barrier{.kind = Alone::others_told, .awaited = awaited};
+    look_after_home();
+  }
+}
+
+// Who is silent need not be told what the next connection there will be.
+void RoutedTransport::leave_untold() {
+  std::vector<NodeLink*> left;
+  for (const auto& link : links_) {
+    if (!link->owed.empty() && link->is_silent() && !has_state_on(*link)) {
+      left.push_back(link.get());
+    }
+  }
+  for (NodeLink* const link : left) {
+    barrier_->awaited -= link->owed.size();
+    drop(*link);
+  }
+  if (barrier_->awaited == 0) {
+    barrier_->said = '+';
+    proceed();
   }
 }
 
