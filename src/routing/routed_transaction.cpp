@@ -98,7 +98,8 @@ bool RoutedTransport::take_in_transaction(const redis::Command& command, std::st
   const bool is_about_transaction = routing.to == RoutedTo::transaction;  // Redis's to refuse
   const bool is_any_nodes =
       routing.to == RoutedTo::any_node || routing.to == RoutedTo::pubsub_node ||
-      (routing.to == RoutedTo::all_masters && worker_.routes.masters().size() == 1);
+      (routing.to == RoutedTo::all_masters && worker_.routes.masters().size() == 1 &&
+       !worker_.routes.lacks_a_master());
   if (!is_about_transaction && routing.to != RoutedTo::by_keys && !is_any_nodes) {
     refuse_in_transaction(routing.to == RoutedTo::refused ? routing.refusal : kNotInTransaction);
     return true;
@@ -223,6 +224,7 @@ bool RoutedTransport::take_pubsub(const redis::Command& command, std::string_vie
   }
   if (link == nullptr) {
     link = is_of_shards ? any_master() : &pubsub_node();
+    home_ = link;  // looked after
   }
   if (channels.empty()) {  // of SUBSCRIBE alone it is an error
     part.confirmations = std::max<std::uint32_t>(1, link->subscriptions.count(kind));
@@ -244,7 +246,9 @@ bool RoutedTransport::take_pubsub(const redis::Command& command, std::string_vie
 // master that has the first slot, if it answers.
 NodeLink& RoutedTransport::pubsub_node() {
   const config::Address* const owner = worker_.routes.owner_of(0);
-  const bool is_usual = owner != nullptr && !worker_.nodes.is_silent(*owner);
+  const std::vector<config::Address>& masters = worker_.routes.masters();
+  const bool is_usual = owner != nullptr && !worker_.nodes.is_silent(*owner) &&
+                        std::ranges::find(masters, *owner) != masters.end();
   return is_usual ? *link_to(*owner) : *any_master();
 }
 

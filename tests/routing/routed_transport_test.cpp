@@ -38,6 +38,12 @@ class RoutedTransportTest : public ::testing::Test, public upstream::Connection:
       transport.establish(*peer);
     });
     routed_.set(map("0-8191", "8192-16383"), loop_.now());
+    connect();
+  }
+  void connect() {
+    if (connection_) {
+      connection_->close();
+    }
     upstream::Connection::Owner& owner = *this;
     connection_ = std::make_unique<upstream::Connection>(routed_, settings_, owner);
     loop_.run();
@@ -47,11 +53,14 @@ class RoutedTransportTest : public ::testing::Test, public upstream::Connection:
     connection_->close();
   }
 
-  static std::shared_ptr<const cluster::Map> map(const std::string& of_a, const std::string& of_b) {
-    auto view = cluster::parse_nodes(
-        std::string(40, 'a') + " 10.0.0.1:7000@1 myself,master - 0 0 1 connected " + of_a + "\n" +
-            std::string(40, 'b') + " 10.0.0.1:7001@1 master - 0 0 2 connected " + of_b + "\n",
-        "10.0.0.1");
+  static std::shared_ptr<const cluster::Map> map(const std::string& of_a,
+                                                 const std::string& of_b,
+                                                 const std::string& a_is = "master") {
+    auto view =
+        cluster::parse_nodes(std::string(40, 'a') + " 10.0.0.1:7000@1 " + a_is +
+                                 " - 0 0 1 connected " + of_a + "\n" + std::string(40, 'b') +
+                                 " 10.0.0.1:7001@1 myself,master - 0 0 2 connected " + of_b + "\n",
+                             "10.0.0.1");
     view->is_ok = true;
     return std::make_shared<const cluster::Map>(cluster::merge({&*view, 1}));
   }
@@ -555,6 +564,41 @@ TEST_F(RoutedTransportTest, publishes_where_others_subscribe) {
   send({"SUBSCRIBE", "a"});
   EXPECT_EQ(at(kA), command({"SUBSCRIBE", "a"}));
   EXPECT_EQ(got(), ":1\r\n");
+}
+
+TEST_F(RoutedTransportTest, subscribes_elsewhere_while_that_node_is_down_or_hangs) {
+  const std::string subscribe = command({"SUBSCRIBE", "c"});
+  const std::string confirmed = "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n";
+  for (std::string home; home.empty();) {  // by turns
+    connect();
+    send({"PING"});
+    home = at(kB);
+    say(home.empty() ? kA : kB, "+PONG\r\n");
+    (void)at(kA);
+  }
+  (void)got();
+  send_bytes(subscribe);
+  EXPECT_EQ(at(kA), subscribe);
+  let_pass(loop_, 2 * Node::kSilentFor + std::chrono::milliseconds(10));
+  EXPECT_EQ(at(kB), subscribe) << "the master of slot 0 hangs";
+  say(kB, confirmed);
+  EXPECT_EQ(got(), confirmed);
+
+  loop_.run(Node::kSilenceCounts);
+  routed_.set(map("0-8191", "8192-16383", "master,fail"), loop_.now());
+  connect();
+  send({"PUBLISH", "c", "m"});
+  EXPECT_EQ(at(kB), command({"PUBLISH", "c", "m"})) << "the cluster says that it is down";
+}
+
+TEST_F(RoutedTransportTest, a_transaction_asks_none_of_several_masters_of_which_one_is_down) {
+  routed_.set(map("0-8191", "8192-16383", "master,fail"), loop_.now());
+  send({"MULTI"});
+  say(kB, "+OK\r\n");
+  (void)at(kB);
+  send({"FLUSHALL"});
+  EXPECT_EQ(at(kB), "");
+  EXPECT_EQ(got(), "+OK\r\n" + std::string(kNotInTransaction));
 }
 
 TEST_F(RoutedTransportTest, a_transaction_keeps_what_has_no_key_until_it_stays) {
