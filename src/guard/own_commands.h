@@ -131,8 +131,10 @@ struct Call {
   // GUARD.*: no Redis has a command of this name.
   static bool is_of_guard(std::string_view name) { return name.starts_with("guard."); }
 
+  // MULTI, or its end, may be in flight: then what has come by its turn counts.
   bool is_left_to_redis() const {
-    return client.has_unread_replies() || !client.can_be_answered() || client.may_be_in_multi();
+    return client.has_unread_replies() ||
+           (!client.has_changes_in_flight() && !client.can_be_answered());
   }
   bool must_be_held() const { return client.has_changes_in_flight() || !attempt.has_room; }
 

@@ -420,7 +420,7 @@ TEST_F(OwnCommandsTest, after_watch_and_while_tracking_they_are_answered) {
 
 TEST_F(OwnCommandsTest, where_redis_would_not_run_a_command_it_is_left_to_redis) {
   const redis::StateChange change = shop_.send({"MULTI"});
-  EXPECT_EQ(action({"GUARD.CHECK", "user:500"}), Action::forward) << "MULTI in flight";
+  EXPECT_EQ(action({"GUARD.CHECK", "user:500"}), Action::hold_for_client) << "MULTI in flight";
   shop_.client.replied(change, '+');
   EXPECT_EQ(action({"GUARD.CHECK", "user:500"}), Action::forward);
   shop_.send({"EXEC"}, '*');

@@ -293,5 +293,18 @@ TEST_F(SessionPromises, inside_multi_are_an_error_that_says_so) {
   EXPECT_EQ(client_.read(), ":1\r\n");
 }
 
+TEST_F(SessionPromises, behind_multi_are_as_ever_although_its_end_is_in_flight) {
+  const std::string transaction = command({"MULTI"}) + command({"EXEC"});
+  connect_both();
+  client_says(transaction + kAdd + command({"FLUSHALL"}));
+  EXPECT_EQ(redis_.read(), transaction);
+  redis_says("+OK\r\n*0\r\n");
+  store_does(1);
+  EXPECT_EQ(client_.read(), "+OK\r\n*0\r\n:1\r\n");
+  EXPECT_EQ(redis_.read(), command({"FLUSHALL"}));
+  redis_says("+OK\r\n");
+  EXPECT_EQ(filled_.filters.totals().filters, 0U);
+}
+
 }  // namespace
 }  // namespace cuckooguard::proxy
