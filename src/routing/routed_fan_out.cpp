@@ -131,7 +131,7 @@ void RoutedTransport::keep_part(Entry& of, const RoutedPart& part, std::string_v
   }
   of.replies[part.index].append(bytes);
   hold(bytes.size());
-  if (of.merge != Merge::joined) {
+  if (of.merge != Merge::joined && of.merge != Merge::scan) {
     return;
   }
   std::size_t kept = 0;

@@ -43,8 +43,8 @@ inline constexpr std::string_view kSilentNode =
     "-ERR not all masters have replied within 30 s; some may have run this command, or may run it "
     "yet (cuckooguard)\r\n";
 inline constexpr std::string_view kJoinedTooLarge =
-    "-ERR this reply is larger than 16 MiB: use SCAN, or ask the nodes (cuckooguard, "
-    "docs/cluster.md)\r\n";
+    "-ERR this reply is larger than 16 MiB: use SCAN with a smaller COUNT, or ask the nodes "
+    "(cuckooguard, docs/cluster.md)\r\n";
 inline constexpr std::string_view kCursorTooLarge =
     "-ERR a node's cursor is too large for a port that serves a whole cluster: SCAN the nodes "
     "(cuckooguard, docs/cluster.md)\r\n";

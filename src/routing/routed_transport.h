@@ -38,7 +38,7 @@
 //   kRedirectsMax redirects, and retries for kRetriedFor, one per kRetryEvery: then the client gets
 //     -TRYAGAIN, or Redis's own error
 //   kAskedFor for the replies of all masters to one command, but not to WAIT; kJoinedMax bytes of
-//     theirs in one array: then an error
+//     theirs in one array, and of one SCAN's: then an error
 //   kMapWithin for a map that says whether slots have moved during SCAN: else it goes on
 //   kReplayMax bytes of a transaction's commands without keys, before its first one with a key
 //   one link to each node

@@ -445,6 +445,13 @@ TEST_F(RoutedTransportTest, keys_that_are_too_many_are_an_error_and_the_client_g
   say(kB, keys);
   loop_.run(std::chrono::seconds(1));
   EXPECT_EQ(got(), kJoinedTooLarge);
+  send({"SCAN", "0", "COUNT", "100"});
+  say(kA, "*2\r\n$1\r\n7\r\n*72\r\n");
+  for (int i = 0; i < 8; ++i) {
+    say(kA, keys.substr(4));
+    loop_.run(std::chrono::seconds(1));
+  }
+  EXPECT_EQ(got(), kJoinedTooLarge);
   EXPECT_FALSE(is_lost_);
 }
 
