@@ -194,7 +194,7 @@ void RoutedTransport::look_after_home() {
       lose_home();
     } else if (state_ == State::up && barrier_ && barrier_->kind == Alone::others_told) {
       look_after_home();
-      leave_untold();
+      leave_untold(*barrier_);
     } else if (state_ == State::up && owes_for_any(home_)) {
       if (home_->is_silent() && large_.link == nullptr) {
         leave_home();

@@ -418,7 +418,7 @@ void RoutedTransport::tell_others(const NodeLink& told, const resp::ConnectionSt
 }
 
 // Who is silent need not be told what the next connection there will be.
-void RoutedTransport::leave_untold() {
+void RoutedTransport::leave_untold(Barrier& barrier) {
   std::vector<NodeLink*> left;
   for (const auto& link : links_) {
     if (!link->owed.empty() && link->is_silent() && !has_state_on(*link)) {
@@ -426,11 +426,11 @@ void RoutedTransport::leave_untold() {
     }
   }
   for (NodeLink* const link : left) {
-    barrier_->awaited -= link->owed.size();
+    barrier.awaited -= link->owed.size();
     drop(*link);
   }
-  if (barrier_->awaited == 0) {
-    barrier_->said = '+';
+  if (barrier.awaited == 0) {
+    barrier.said = '+';
     proceed();
   }
 }

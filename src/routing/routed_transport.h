@@ -411,7 +411,7 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   void settle_change(const Barrier& barrier);
   void reset_links(NodeLink& told);
   void tell_others(const NodeLink& told, const resp::ConnectionState& before);
-  void leave_untold();
+  void leave_untold(Barrier& barrier);
   void forget_transaction();
   void send_replay() const;
 
