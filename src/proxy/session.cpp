@@ -462,8 +462,12 @@ void Session::update_watch() {
   output_over_limit_ =
       crosses(output_over_limit_, output_.size(), worker_.settings.limits.client_output_soft);
   upstream_over_limit_ = crosses(upstream_over_limit_, route_.unsent(), kUpstreamQueueBytesMax);
-  route_.set_reading(!output_over_limit_, held_.has_value());
   const bool is_full = held_ && (is_draining_ || input_.size() >= kHeldBytesMax);
+  // Who writes all before it reads would wait for ever behind a promise.
+  const bool must_read = is_full && order_.has_promises() &&
+                         output_.size() < worker_.settings.limits.client_output_hard / 2 &&
+                         worker_.loop.chunks().bytes_in_use() < worker_.settings.output_total / 2;
+  route_.set_reading(!output_over_limit_ || must_read, held_.has_value());
   const bool reads = phase_ == Phase::open && !upstream_over_limit_ && !is_full;
   const bool writes = writing_ == Writing::blocked;
   client_->watch(reads ? (writes ? io::Interest::both : io::Interest::read)

@@ -13,7 +13,9 @@
 //       the client is not read until half of it is written
 //   queued to the client > client_output_soft
 //       Redis is not read (it keeps the replies, which it does not bound either) and nothing is
-//       answered here, until half of it is written
+//       answered here, until half of it is written. But up to half of client_output_hard and of
+//       output_total it is read while the client's next commands wait for what was promised, and
+//       no more of them is read
 //   queued to the client, and answers that wait for replies before them, >= client_output_soft with
 //   one answer more; or what all of the worker's connections have queued >= output_total with it
 //       it is not made: the command is forwarded. (Small ones still are, of a client with less than

@@ -275,6 +275,28 @@ TEST_F(SessionPromises, of_a_client_that_has_gone_are_not_asked_for) {
   EXPECT_EQ(filled_.store.waiting(), 0U);
 }
 
+// It would wait for ever behind replies that Redis is not asked for while it does not read.
+TEST_F(SessionPromises, are_kept_for_a_client_that_writes_all_before_it_reads) {
+  settings_.limits.client_output_soft = 10'000;
+  connect_both();
+  const std::string set = command({"SET", "k", std::string(1000, 'x')});
+  std::string later;
+  while (later.size() < 3 * Session::kHeldBytesMax) {
+    later += set;
+  }
+  std::string gets;
+  std::string values;
+  for (int i = 0; i < 30; ++i) {
+    gets += kExistingGet;
+    values += "$100000\r\n" + std::string(100'000, 'v') + "\r\n";
+  }
+  client_says(gets + kAddNew + later);
+  (void)redis_.read();
+  redis_says(values + ":0\r\n");
+  pass(loop_, milliseconds(100));
+  EXPECT_EQ(filled_.store.waiting(), 1U);
+}
+
 TEST_F(SessionPromises, inside_multi_are_an_error_that_says_so) {
   connect_both();
   client_says(command({"MULTI"}));
