@@ -404,9 +404,10 @@ void RoutedTransport::tell_others(const NodeLink& told, const resp::ConnectionSt
       continue;
     }
     link->send(greeting->commands, {.is_prompt = true, .replies = greeting->replies});
-    link->owed.insert(
-        link->owed.end(), greeting->replies, {.reply = RoutedPart::Reply::must_be_ok});
-    awaited += greeting->replies;
+    const std::size_t must_be_ok = greeting->replies - greeting->labels;
+    link->owed.insert(link->owed.end(), must_be_ok, {.reply = RoutedPart::Reply::must_be_ok});
+    link->owed.insert(link->owed.end(), greeting->labels, {.reply = RoutedPart::Reply::unread});
+    awaited += must_be_ok;
   }
   for (NodeLink* const link : left) {
     drop(*link);
@@ -426,7 +427,8 @@ void RoutedTransport::leave_untold(Barrier& barrier) {
     }
   }
   for (NodeLink* const link : left) {
-    barrier.awaited -= link->owed.size();
+    barrier.awaited -= static_cast<std::size_t>(
+        std::ranges::count(link->owed, RoutedPart::Reply::must_be_ok, &RoutedPart::reply));
     drop(*link);
   }
   if (barrier.awaited == 0) {

@@ -59,6 +59,7 @@ bool GreetedConnection::greet(const resp::ConnectionState& state) {
     connection_->send(greeting->commands);
     owed_ += greeting->replies;
     labels_ = greeting->labels;
+    set_reading(reads_);
     await_greeting();
   }
   told_ = state;
@@ -85,6 +86,7 @@ void GreetedConnection::touch() {
   connection_->send("*2\r\n$4\r\nPING\r\n$16\r\nconnection-probe\r\n");
   ++owed_;
   is_touched_ = true;
+  set_reading(reads_);
   await_greeting();
 }
 
@@ -196,6 +198,7 @@ void GreetedConnection::on_upstream_bytes(std::string_view bytes) {
   if (was_greeting && owed_ == 0) {
     greeting_deadline_.reset();
     is_touched_ = false;
+    set_reading(reads_);
     owner_->on_upstream_up();
   }
   if (!bytes.empty()) {

@@ -71,7 +71,11 @@ class GreetedConnection final : public io::Disposable, Connection::Owner, LoginP
   std::size_t unsent() const { return connection_->unsent() + waiting_.size(); }
   // Whether the peer's kernel has all that was sent.
   bool is_heard() const { return connection_->is_heard(); }
-  void set_reading(bool reading) { connection_->set_reading(reading); }
+  // What greets is read all the same.
+  void set_reading(bool reading) {
+    reads_ = reading;
+    connection_->set_reading(reads_ || owed_ > 0);
+  }
   void finish_sending();
   void close();
   State state() const { return connection_->state(); }
@@ -106,6 +110,7 @@ class GreetedConnection final : public io::Disposable, Connection::Owner, LoginP
   std::size_t owed_ = 0;     // replies to the greeting, PING's included
   bool is_touched_ = false;  // the last of them is PING's
   std::size_t labels_ = 0;   // in front of PING's: to labels
+  bool reads_ = true;        // as its owner wants
   std::string waiting_;      // for them
   bool finish_is_due_ = false;
   bool is_new_ = true;       // Redis has not said anything on it yet

@@ -40,6 +40,30 @@ TEST_F(UnreadReplies, a_client_that_does_not_read_gets_a_connection_that_is_not_
   EXPECT_TRUE(all.ends_with("w\r\n"));
 }
 
+// Else one that writes all before it reads would wait for ever.
+TEST_F(UnreadReplies, that_connection_is_told_what_the_client_is_called_all_the_same) {
+  settings_.limits.client_output_soft = 64 * 1024;
+  loop_.weather().capacity_min = loop_.weather().capacity_max = 16 * 1024;
+  const auto a = connect();
+  const auto b = connect();
+  loop_.weather().capacity_min = loop_.weather().capacity_max = 1 << 20;
+  send(a, command("CLIENT SETNAME web"));
+  redis_sends(0, "+OK\r\n");
+  send(b, command("CLIENT GETNAME"));
+  redis_sends(0, "+OK\r\n");
+  redis_sends(0, "$-1\r\n");
+  (void)redis_got(0);
+  send(b, command("PING"));
+  send(a, command("GET big"));
+  send(b, command("PING"));
+  ASSERT_EQ(upstreams(), 2U);
+  redis_sends(1, kPong + "$500000\r\n" + std::string(500'000, 'v') + "\r\n" + kPong);
+  send(a, command("GET big"));
+  EXPECT_EQ(redis_got(0), command("CLIENT SETNAME web"));
+  redis_sends(0, "+OK\r\n");
+  EXPECT_EQ(redis_got(0), command("GET big"));
+}
+
 TEST_F(UnreadReplies, replies_to_one_client_stay_in_redis_and_others_are_served_by_a_spare) {
   settings_.limits.client_output_soft = 64 * 1024;
   loop_.weather().capacity_min = loop_.weather().capacity_max = 16 * 1024;

@@ -425,13 +425,36 @@ TEST_F(RoutedTransportTest, a_node_that_hangs_and_owes_nothing_delays_no_change_
   (void)at(kA);
   (void)at(kB);
   (void)got();
-  const std::string named = command({"CLIENT", "SETNAME", "n"});
-  send_bytes(named + command({"PING"}));
-  const std::uint16_t home = at(kA) == named ? kA : kB;
+  const std::string login = command({"AUTH", "word"});
+  send_bytes(login + command({"PING"}));
+  const std::uint16_t home = at(kA) == login ? kA : kB;
   (void)at(home);
   say(home, "+OK\r\n");
   let_pass(loop_, 2 * Node::kSilentFor + std::chrono::milliseconds(10));
   EXPECT_EQ(at(home), command({"PING"})) << "the other one hangs";
+}
+
+// HELLO SETNAME takes no right to CLIENT.
+TEST_F(RoutedTransportTest, a_label_that_the_other_nodes_refuse_ends_nobody_and_is_not_waited_for) {
+  send_bytes(command({"GET", "b"}) + command({"GET", "a"}));
+  say(kA, "$-1\r\n");
+  say(kB, "$-1\r\n");
+  (void)at(kA);
+  (void)at(kB);
+  (void)got();
+  send_bytes(command({"HELLO", "3", "SETNAME", "n"}));
+  const std::uint16_t home = !at(kA).empty() ? kA : kB;
+  const std::uint16_t other = home == kA ? kB : kA;
+  (void)at(home);
+  say(home, "%1\r\n+proto\r\n:3\r\n");
+  EXPECT_EQ(at(other), command({"HELLO", "3"}) + command({"CLIENT", "SETNAME", "n"}));
+  say(other, "%1\r\n+proto\r\n:3\r\n");
+  send({"PING"});
+  EXPECT_EQ(at(home), command({"PING"}));
+  say(home, "+PONG\r\n");
+  say(other, "-NOPERM this user has no permissions to run 'client|setname'\r\n");
+  EXPECT_EQ(got(), "%1\r\n+proto\r\n:3\r\n+PONG\r\n");
+  EXPECT_FALSE(is_lost_);
 }
 
 TEST_F(RoutedTransportTest, keys_that_are_too_many_are_an_error_and_the_client_goes_on) {
