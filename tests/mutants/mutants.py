@@ -715,6 +715,12 @@ MUTANTS = [
      [(WRITES, "if (reads_pass_until > now) {", "if (reads_pass_until > now && client.is_raw()) {")]),
     ("proxy", "busy_clients_are_swapped", "a client that fills a worker is moved to and fro",
      [(BALANCE, "share > best + best / 2", "share > 1000")]),
+    ("proxy", "what_is_asked_of_redis_is_not_learned", "a row that was inserted before DEL of its key and a filter is hidden",
+     [("src/proxy/session_held.cpp", "question.command.role == redis::Role::write && worker_", "decision.instead.empty() && worker_")]),
+    ("proxy", "labels_must_be_accepted", "who may not use CLIENT has blocking commands refused",
+     [(GREETED, "(is_touched_ ? 1 : 0) <= labels_", "(is_touched_ ? 1 : 0) == labels_ + 99")]),
+    ("proxy", "greetings_are_unread_with_the_rest", "who writes all before it reads waits for ever",
+     [("src/upstream/greeted_connection.h", "set_reading(reads_ || owed_ > 0)", "set_reading(reads_)")]),
     # Change streams
     ("source/stream", "changes_that_come_again_are_applied", "a row that was deleted and inserted again is hidden when both come again",
      [("src/source/stream/stream_follower.cpp", " && !(*again && table->is_following())", "")]),
