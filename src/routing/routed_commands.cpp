@@ -198,6 +198,8 @@ void RoutedTransport::look_after_home() {
     } else if (state_ == State::up && owes_for_any(home_)) {
       if (home_->is_silent() && large_.link == nullptr) {
         leave_home();
+      } else {
+        home_->is_awaited();
       }
       look_after_home();
     }

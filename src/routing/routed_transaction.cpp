@@ -424,6 +424,8 @@ void RoutedTransport::leave_untold(Barrier& barrier) {
   for (const auto& link : links_) {
     if (!link->owed.empty() && link->is_silent() && !has_state_on(*link)) {
       left.push_back(link.get());
+    } else if (!link->owed.empty()) {
+      link->is_awaited();
     }
   }
   for (NodeLink* const link : left) {

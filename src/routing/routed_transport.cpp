@@ -51,6 +51,9 @@ void NodeLink::send(std::string_view bytes, Travel travel) {
     pass(bytes, travel);
     return;
   }
+  if (travel.is_prompt && owed.size() == waiting_replies_) {
+    node_->is_asked(loop_.now());  // for a connection
+  }
   waiting_.push_back({.bytes = std::string(bytes), .travel = travel});
   waiting_bytes_ += bytes.size();
   waiting_replies_ += travel.replies;
@@ -118,6 +121,7 @@ void NodeLink::on_upstream_progress() {
 
 // What has left is what waited for the lease: none of it has been run.
 void NodeLink::on_upstream_refused(std::string_view error) {
+  node_->is_heard();
   for (std::size_t left = owed.size() - waiting_replies_; left > 0 && !route_.is_lost(); --left) {
     owner_.on_link_bytes(*this, error);
   }
@@ -126,6 +130,7 @@ void NodeLink::on_upstream_refused(std::string_view error) {
 
 // The first that waits; no other reply is owed.
 void NodeLink::on_command_refused(std::string_view error) {
+  node_->is_heard();
   if (waiting_.empty()) {
     return;
   }

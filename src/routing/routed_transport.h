@@ -161,6 +161,8 @@ class NodeLink final : public io::Disposable, upstream::Route::Owner, upstream::
   // Whether the node answers. `waits`: on_link_up() or on_link_lost() will tell.
   Reach reach();
   bool is_silent() const { return node_->is_silent(loop_.now()); }
+  // Also if the node has said something to others since it was asked.
+  void is_awaited() { node_->is_asked(loop_.now()); }
   // One command, or more that go on what is the client's own; behind what waits. The parts that are
   // owed a reply join `owed` after this.
   void send(std::string_view bytes, Travel travel);

@@ -154,6 +154,44 @@ TEST_F(SharedNodesTest, who_comes_while_a_node_hangs_is_served_by_the_others) {
   }
 }
 
+// Nobody has asked it for anything but a connection.
+TEST_F(SharedNodesTest, who_waits_for_a_connection_to_a_node_that_hangs_is_served_by_the_others) {
+  std::vector<SharingClient*> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(&connect());
+  }
+  let_pass(loop_, std::chrono::seconds(2));  // whether a client is let in is to be asked again
+  hung_ = {kNodeA};
+  for (SharingClient* const client : clients) {
+    EXPECT_EQ(client->ask({"CLIENT", "SETNAME", "web"}, 3 * Node::kSilentFor), "+OK\r\n");
+    EXPECT_EQ(client->ask({"PING"}, 3 * Node::kSilentFor), "+PONG\r\n");
+  }
+}
+
+// It has answered somebody else in between.
+TEST_F(SharedNodesTest,
+       who_waits_for_a_node_that_hung_after_its_last_word_is_served_by_the_others) {
+  SharingClient& listens = connect();
+  EXPECT_TRUE(listens.ask({"SUBSCRIBE", "c"}).starts_with("*3\r\n"));
+  SharedWire& wire = wire_of({"SUBSCRIBE", "c"});
+  std::vector<SharingClient*> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(&connect());
+    EXPECT_EQ(clients.back()->ask({"PING"}), "+PONG\r\n");
+  }
+  hung_ = {wire.node};
+  for (SharingClient* const client : clients) {
+    client->got.clear();
+    client->send({"PING"});
+  }
+  let_pass(loop_, milliseconds(20));
+  wire.peer.send("*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\nhi\r\n");
+  let_pass(loop_, 4 * Node::kSilentFor);
+  for (SharingClient* const client : clients) {
+    EXPECT_EQ(client->got, "+PONG\r\n");
+  }
+}
+
 // Nodes that are far away are slow and not silent: a command is not taken elsewhere for ever. As
 // far as a node of a cluster may be (upstream::ClusterWatch::kConnectTimeout).
 TEST_F(SharedNodesTest, who_is_far_from_all_nodes_is_served) {
