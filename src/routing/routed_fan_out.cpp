@@ -174,26 +174,17 @@ void RoutedTransport::look_at_clock(std::chrono::milliseconds pause) {
   });
 }
 
-// What is still to come of it is nobody's. Whoever owes nothing else is left: what any node could
-// do must not wait there.
+// What is still to come of it is nobody's. It may be run yet, and before what comes to that node
+// later: so the link stays.
 void RoutedTransport::give_up(std::uint64_t number) {
   entry(number).awaited = 0;
   entry(number).refusal = kSilentNode;
-  std::vector<NodeLink*> left;
   for (const auto& link : links_) {
     for (RoutedPart& part : link->owed) {
       if (part.reply == RoutedPart::Reply::of_client && part.entry == number) {
         part.reply = RoutedPart::Reply::unread;
       }
     }
-    const bool owes_nobody = std::ranges::all_of(
-        link->owed, [](const RoutedPart& part) { return part.reply == RoutedPart::Reply::unread; });
-    if (!link->owed.empty() && owes_nobody && !has_state_on(*link)) {
-      left.push_back(link.get());
-    }
-  }
-  for (NodeLink* const link : left) {
-    drop(*link);
   }
 }
 

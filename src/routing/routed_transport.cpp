@@ -326,23 +326,31 @@ void RoutedTransport::proceed() {
   tell();
 }
 
+// False: it waits, or all is lost.
+bool RoutedTransport::answer_merged(Entry& head) {
+  if (head.scan && head.refusal.empty() && !settle_scan(head)) {
+    return false;
+  }
+  const auto reply = head.refusal.empty() ? merged(head.merge, head.places, head.replies)
+                                          : std::string(head.refusal);
+  for (const std::string& each : head.replies) {
+    release(each.size());
+  }
+  if (!reply) {
+    lose();
+    return false;
+  }
+  output_.append(*reply);
+  return true;
+}
+
 void RoutedTransport::answer_in_order() {
   while (!entries_.empty()) {
     Entry& head = entries_.front();
     if (head.merge != Merge::none && head.awaited == 0) {
-      if (head.scan && head.refusal.empty() && !settle_scan(head)) {
+      if (!answer_merged(head)) {
         break;
       }
-      auto reply = head.refusal.empty() ? merged(head.merge, head.places, head.replies)
-                                        : std::string(head.refusal);
-      for (const std::string& each : head.replies) {
-        release(each.size());
-      }
-      if (!reply) {
-        lose();
-        return;
-      }
-      output_.append(*reply);
     } else if (!head.reply.empty()) {
       output_.append(head.reply);
       release(head.reply.size());

@@ -347,6 +347,7 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   void proceed();
   void proceed_later();
   void answer_in_order();
+  bool answer_merged(Entry& head);
   void tell();
   void tell_soon();
   void quit() { is_finishing_ = is_quitting_ = true; }

@@ -216,6 +216,14 @@ bool GreetedConnection::is_turned_away(std::string_view bytes) {
   return false;
 }
 
+// What refusal_ is about.
+bool GreetedConnection::may_be_refused() const {
+  if (is_touched_ && owed_ == 1) {
+    return is_refused_to_ping_alone(refusal_);
+  }
+  return owed_ - (is_touched_ ? 1 : 0) <= labels_;
+}
+
 // False: refused.
 bool GreetedConnection::take_greeting(std::string_view& bytes) {
   while (owed_ > 0 && !bytes.empty()) {  // a PING is the last
@@ -228,9 +236,7 @@ bool GreetedConnection::take_greeting(std::string_view& bytes) {
       return false;
     }
     if (piece.ends && framer_.type() == '-') {
-      const bool is_ping = is_touched_ && owed_ == 1;
-      const bool is_label = !is_ping && owed_ - (is_touched_ ? 1 : 0) <= labels_;
-      if (!is_label && !(is_ping && is_refused_to_ping_alone(refusal_))) {
+      if (!may_be_refused()) {
         return false;
       }
       refusal_.clear();

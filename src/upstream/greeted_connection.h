@@ -96,6 +96,7 @@ class GreetedConnection final : public io::Disposable, Connection::Owner, LoginP
   void greet_anew();
   void send_what_waits();
   bool take_greeting(std::string_view& bytes);
+  bool may_be_refused() const;
   bool is_turned_away(std::string_view bytes);
   resp::ConnectionState as_said(const resp::ConnectionState& state) const;
   bool must_name_user() const;

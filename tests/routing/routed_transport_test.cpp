@@ -399,25 +399,6 @@ TEST_F(RoutedTransportTest, a_reply_that_comes_too_late_is_nobodys) {
   EXPECT_EQ(got(), "$1\r\n2\r\n");
 }
 
-TEST_F(RoutedTransportTest, what_was_given_up_keeps_the_client_at_no_node) {
-  const std::string ping = command({"PING"});
-  send({"PING"});
-  const std::uint16_t home = at(kA) == ping ? kA : kB;
-  const std::uint16_t other = home == kA ? kB : kA;
-  say(home, "+PONG\r\n");
-  send({"KEYS", "*"});
-  (void)at(home);
-  (void)at(other);
-  say(other, "*0\r\n");
-  loop_.run(RoutedTransport::kAskedFor);
-  EXPECT_EQ(got(), "+PONG\r\n" + std::string(kSilentNode));
-  send({"PING"});
-  let_pass(loop_, Node::kSilentFor + std::chrono::milliseconds(10));
-  EXPECT_EQ(at(other), ping) << "the home still hangs";
-  say(other, "+PONG\r\n");
-  EXPECT_EQ(got(), "+PONG\r\n");
-}
-
 TEST_F(RoutedTransportTest, a_node_that_hangs_and_owes_nothing_delays_no_change_of_the_others) {
   send_bytes(command({"GET", "b"}) + command({"GET", "a"}));
   say(kA, "$-1\r\n");
