@@ -177,8 +177,6 @@ void RoutedTransport::look_at_clock(std::chrono::milliseconds pause) {
 // What is still to come of it is nobody's. It may be run yet, and before what comes to that node
 // later: so the link stays.
 void RoutedTransport::give_up(std::uint64_t number) {
-  entry(number).awaited = 0;
-  entry(number).refusal = kSilentNode;
   for (const auto& link : links_) {
     for (RoutedPart& part : link->owed) {
       if (part.reply == RoutedPart::Reply::of_client && part.entry == number) {
@@ -186,6 +184,8 @@ void RoutedTransport::give_up(std::uint64_t number) {
       }
     }
   }
+  entry(number).awaited = 0;
+  entry(number).refusal = kSilentNode;
 }
 
 }  // namespace cuckooguard::routing

@@ -422,9 +422,12 @@ void RoutedTransport::tell_others(const NodeLink& told, const resp::ConnectionSt
 void RoutedTransport::leave_untold(Barrier& barrier) {
   std::vector<NodeLink*> left;
   for (const auto& link : links_) {
-    if (!link->owed.empty() && link->is_silent() && !has_state_on(*link)) {
+    if (link->owed.empty() || link->owed.front().reply != RoutedPart::Reply::must_be_ok) {
+      continue;  // told, or it may yet run what was given up, before what comes later
+    }
+    if (link->is_silent() && !has_state_on(*link)) {
       left.push_back(link.get());
-    } else if (!link->owed.empty()) {
+    } else {
       link->is_awaited();
     }
   }
