@@ -8,7 +8,8 @@ taken out again. Exits with 1 if one survives or no longer applies. None of it i
 
 What must notice it is the simulation under attack, that of strict namespaces, of a cluster or of loads, or all tests of one folder where its world
 cannot show the defect: its Redis sends no surplus replies, its overlays are never full, its limits never near, and it has no database.
-What is asked of a database is noticed by the integration tests of one file.
+What is asked of a database is noticed by the integration tests of one file. The file is long because it is one
+table, with a row for each defect, and little else.
 """
 
 import pathlib
